@@ -1,0 +1,345 @@
+"""Everything that can happen in a session, as one union.
+
+An event is a ledger row, a frame of the event stream and what every display reads: there is no second description.
+The ledger is the append-only list of a session's events; everything else is a fold of it. Events are flat: the
+envelope's fields stand beside the event's own. A tag or field of a newer version is kept and written back unchanged
+(``ullage.encoding``).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ullage.extensible import Extensible
+from ullage.messages import Message, SystemBlock, Tool
+from ullage.usage import Usage
+
+VERSION = 1
+"""Version of the rows written. Rows without ``v`` are of version 1."""
+
+Purpose = Literal["main", "summary", "title", "count", "child", "other"]
+"""What a model call was for. Only ``main`` calls can anchor a reading; all are spend."""
+
+Outcome = Literal["finished", "failed", "cancelled", "dropped"]
+"""How a model call ended. ``dropped`` is a stream without its terminal event."""
+
+
+class Envelope(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """What every event carries: its session, its place there, its id, its cause, and when it happened.
+
+    ``seq`` counts from 1 without gaps within a session. ``parent`` is the id of the event this one answers to, if any.
+    ``at`` is seconds since 1970, UTC; it comes from outside and is 0 where a log does not say.
+    """
+
+    session: str = ""
+    seq: int = 0
+    id: str = ""
+    parent: str = ""
+    at: float = 0
+    v: int = VERSION
+
+
+class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """Names the exact content of a request.
+
+    ``digest`` is a rolling hash over ids and revisions of the parts, ``count`` how many parts it covers. Two requests
+    with equal fingerprints sent the same thing; a request extends another if rolling on from its digest gives its own.
+    """
+
+    wire: str = ""
+    endpoint: str = ""
+    model: str = ""
+    system: str = ""
+    tools: str = ""
+    digest: str = ""
+    count: int = 0
+
+
+class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """A number of tokens and the interval meant to hold the truth 95 times in 100."""
+
+    tokens: int
+    low: int
+    high: int
+
+
+# -- the session and what its requests are made of --
+
+
+class SessionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="session_started"):
+    model: str = ""
+    wire: str = ""
+    provider: str = ""
+    title: str = ""
+    cwd: str = ""
+    program: str = ""
+    """Which program wrote the session, with its version where known."""
+
+
+class ModelChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="model_changed"):
+    model: str
+    wire: str = ""
+    provider: str = ""
+
+
+class SystemChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="system_changed"):
+    system: tuple[SystemBlock, ...]
+
+
+class ToolsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tools_changed"):
+    tools: tuple[Tool, ...]
+
+
+class ParamsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="params_changed"):
+    params: dict[str, object]
+
+
+class PolicyChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="policy_changed"):
+    """The application's choice of which reasoning is sent back. The next reading follows it at once."""
+
+    include_in_context: bool = True
+    strip: Literal["none", "all", "all_but_last"] = "none"
+
+
+class LimitLearnt(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="limit_learnt"):
+    """A limit of a model, from a user, the provider at run time, or an error that named it."""
+
+    model: str
+    source: Literal["user", "provider", "error"]
+    window: int | None = None
+    input_cap: int | None = None
+    max_output: int | None = None
+    compaction_point: int | None = None
+    """Where the program that wrote the log compacts, if it says so."""
+
+
+class MessageAdded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_added"):
+    message: Message
+
+
+class MessageReplaced(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_replaced"):
+    """The message with this id now has this content and a higher revision."""
+
+    message: Message
+
+
+class Rewound(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rewound"):
+    """The conversation goes on from ``to``; messages after it left the view. Empty: from the start."""
+
+    to: str = ""
+
+
+# -- calls and tools --
+
+
+class CallStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_started"):
+    call: str
+    purpose: Purpose = "main"
+    fingerprint: Fingerprint | None = None
+    estimate: Amount | None = None
+    snapshot: str = ""
+    """The id of the reading that was taken for this call."""
+    stream: bool = False
+
+
+class CallEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_ended"):
+    call: str
+    outcome: Outcome = "finished"
+    purpose: Purpose = "main"
+    stop: str = ""
+    usage: Usage | None = None
+    error: str = ""
+    model: str = ""
+    """The model that answered, where the provider names it."""
+
+
+class ToolStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_started"):
+    call_id: str
+    name: str = ""
+
+
+class ToolEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_ended"):
+    call_id: str
+    outcome: Literal["finished", "failed", "not_started", "unknown", "timed_out", "cancelled"] = "finished"
+
+
+# -- people --
+
+
+class Queued(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queued"):
+    """A message waits. ``steer`` goes in before the next model call, ``follow_up`` when the turn rests."""
+
+    message: Message
+    kind: Literal["steer", "follow_up"]
+    position: int
+
+
+class QueueEdited(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_edited"):
+    message: Message
+
+
+class QueueLeft(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_left"):
+    """A queued message ends its wait in one of the three ways there are."""
+
+    message_id: str
+    how: Literal["delivered", "returned", "withdrawn"]
+
+
+class CancelAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancel_asked"):
+    tools: Literal["stop", "finish"] = "stop"
+
+
+class Cancelled(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancelled"):
+    persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None = None
+
+
+class ApprovalAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_asked"):
+    call_id: str
+    reason: str = ""
+
+
+class ApprovalGiven(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_given"):
+    call_id: str
+    approved: bool
+    note: str = ""
+
+
+# -- the accounting --
+
+
+class ReadingTaken(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="reading_taken"):
+    """A reading that was shown or decided on, by its snapshot id."""
+
+    snapshot: str
+    used: Amount
+    window: int | None = None
+    compaction_point: int | None = None
+
+
+class Calibrated(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="calibrated"):
+    """What an actual taught: the residual, and the correction that later readings use.
+
+    ``error`` is estimated - actual, in tokens. ``state`` is the learnt state itself, so that a reading can be repeated.
+    """
+
+    model: str
+    call: str
+    estimated: int
+    actual: int
+    error: int
+    ratio: float
+    state: msgspec.Raw
+
+
+class RuleFlipped(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rule_flipped"):
+    """The residual shows that this conversation keeps reasoning where the rule said dropped, or the reverse."""
+
+    model: str
+    rule: str
+    kept: bool
+    residual: int
+
+
+class Pruned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pruned"):
+    """Old tool results were cleared: ``parts`` are ids of tool result parts, ``notice`` what stands there now."""
+
+    parts: tuple[str, ...]
+    reason: str = ""
+    notice: str = "[Old tool result content cleared]"
+
+
+class EpochChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="epoch_changed"):
+    """From here on requests no longer extend the earlier ones. ``rewritten`` is the cost in cache tokens."""
+
+    epoch: int
+    reason: str
+    rewritten: int | None = None
+
+
+class DroppedMessage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    id: str
+    reason: str
+
+
+class CompactionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_started"):
+    compaction: str
+    trigger: str
+    snapshot: str = ""
+
+
+class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_committed"):
+    """Messages left the view. ``summary`` stands in their place, before the kept ones; ``None`` when there is none.
+
+    ``summarised`` and ``dropped`` name every message that left; those named in neither were kept, in their order.
+    ``summary_tokens`` is the summary's length as its call reported it.
+    """
+
+    compaction: str
+    summary: Message | None = None
+    summarised: tuple[str, ...] = ()
+    dropped: tuple[DroppedMessage, ...] = ()
+    summary_tokens: int | None = None
+    before: int | None = None
+    after: int | None = None
+
+
+class CompactionRolledBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_rolled_back"):
+    compaction: str
+    reason: str
+
+
+class Uncompacted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="uncompacted"):
+    """The view from before this compaction is back, followed by the messages added since."""
+
+    compaction: str
+
+
+class Forked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="forked"):
+    """This session began as a copy of another, up to and including its event ``through``."""
+
+    origin: str
+    through: int
+
+
+class UnknownEvent(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="~"):
+    """A row of a newer version, kept whole and written back unchanged."""
+
+    raw: msgspec.Raw
+
+
+Event = (
+    SessionStarted
+    | ModelChanged
+    | SystemChanged
+    | ToolsChanged
+    | ParamsChanged
+    | PolicyChanged
+    | LimitLearnt
+    | MessageAdded
+    | MessageReplaced
+    | Rewound
+    | CallStarted
+    | CallEnded
+    | ToolStarted
+    | ToolEnded
+    | Queued
+    | QueueEdited
+    | QueueLeft
+    | CancelAsked
+    | Cancelled
+    | ApprovalAsked
+    | ApprovalGiven
+    | ReadingTaken
+    | Calibrated
+    | RuleFlipped
+    | Pruned
+    | EpochChanged
+    | CompactionStarted
+    | CompactionCommitted
+    | CompactionRolledBack
+    | Uncompacted
+    | Forked
+    | UnknownEvent
+)

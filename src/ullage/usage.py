@@ -1,0 +1,98 @@
+"""What a provider reported for one model call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ullage.extensible import Extensible
+
+
+class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """Token counts of one call, as reported; unknown is ``None``, never 0.
+
+    ``input`` includes cache reads and writes, ``output`` includes reasoning, whatever the provider's own convention
+    (https://github.com/open-telemetry/semantic-conventions/pull/3163 settles the inclusive meaning). ``context_input``
+    is set where ``input`` is a sum over several sampling passes: it is the last pass, which is what the window held.
+    ``raw`` is the provider's object, byte for byte. A value that could not be true stays in ``raw``, is ``None`` here,
+    and is named in ``flags``.
+    """
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+    context_input: int | None = None
+    dialect: str | None = None
+    verified: bool = True
+    """False when the dialect is unknown: then nothing is read from ``raw``."""
+    final: bool = True
+    """False for a stream that was cut before its usage was complete."""
+    placeholder: bool = False
+    """True when ``output`` is known to be a streaming placeholder, not a count."""
+    flags: tuple[str, ...] = ()
+    raw: msgspec.Raw | None = None
+
+    @property
+    def context(self) -> int | None:
+        """Input tokens the window held for this call: the last pass where several were summed."""
+        return self.input if self.context_input is None else self.context_input
+
+    @property
+    def fresh_input(self) -> int | None:
+        """Input that was neither read from nor written to a cache; ``None`` when that can't be said."""
+        if self.input is None or self.cache_read is None:
+            return None
+        return self.input - self.cache_read - (self.cache_write or 0)
+
+    @property
+    def visible_output(self) -> int | None:
+        """Output without reasoning; ``None`` when the provider did not say how much was reasoning."""
+        if self.output is None or self.reasoning is None:
+            return None
+        return self.output - self.reasoning
+
+
+class UsageSum(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """Usage of several calls, summed by kind. Billing, never the content of a window.
+
+    ``unsaid`` counts, by kind, the calls that did not report it: a sum with ``unsaid`` calls is a lower bound.
+    """
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+    unsaid: dict[str, int] = msgspec.field(default_factory=dict)
+
+    def plus(self, usage: Usage | None) -> UsageSum:
+        """This sum and one more call; ``None`` is a call that reported nothing."""
+        said = usage or Usage()
+        unsaid = dict(self.unsaid)
+        for kind in KINDS:
+            if getattr(said, kind) is None:
+                unsaid[kind] = unsaid.get(kind, 0) + 1
+        return UsageSum(
+            calls=self.calls + 1,
+            input=self.input + (said.input or 0),
+            output=self.output + (said.output or 0),
+            cache_read=self.cache_read + (said.cache_read or 0),
+            cache_write=self.cache_write + (said.cache_write or 0),
+            reasoning=self.reasoning + (said.reasoning or 0),
+            unsaid=unsaid,
+        )
+
+
+KINDS = ("input", "output", "cache_read", "cache_write", "reasoning")
+
+
+def sum_usage(usages: Iterable[Usage | None]) -> UsageSum:
+    """Usage of many calls, summed by kind."""
+    total = UsageSum()
+    for usage in usages:
+        total = total.plus(usage)
+    return total
