@@ -1,0 +1,127 @@
+"""What a window holds at one moment: the one number and where it comes from.
+
+A ``Reading`` is a value. Display, trigger and enforcement use the same one, told apart by ``snapshot_id``. Its JSON
+shape (``Reading.to_json``) is the same in Python, on the command line and over HTTP.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ullage.meter.spend import Spend
+
+Source = Literal["reported", "counted", "estimated", "by_difference"]
+"""Reported by the provider; counted with a count endpoint; estimated from the content; what is left of a total."""
+
+WindowSource = Literal["user", "provider", "error", "catalogue", "unknown"]
+
+
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens in the window, and the interval meant to hold the truth 95 times in 100. Triggers use ``high``."""
+
+    tokens: int
+    low: int
+    high: int
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """The model's context window in tokens, and who said so. ``None`` is unknown, and then nothing is guessed."""
+
+    tokens: int | None
+    source: WindowSource
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the breakdown. ``children`` say what it is made of and sum to at most ``tokens``.
+
+    ``summed`` is False for a row that is shown but not part of the total, such as deferred tools.
+    """
+
+    name: str
+    tokens: int
+    source: Source
+    children: tuple[Row, ...] = ()
+    id: str = ""
+    """The message, part or tool this row stands for, where it stands for one."""
+    low: int | None = None
+    high: int | None = None
+    summed: bool = True
+    note: str = ""
+
+
+class Basis(msgspec.Struct, frozen=True, kw_only=True):
+    """How ``used`` came about, in the terms of the formula. The terms sum to ``used.tokens``.
+
+    Without an earlier call ``last_input`` is ``None`` and everything stands in ``new``.
+    """
+
+    last_input: int | None
+    last_output: int
+    """What of the last answer is sent back and counted."""
+    new: int
+    changed: int
+    """System prompt, tools or model against those of the last call."""
+    removed: int
+    """Pruned, compacted, or reasoning of earlier calls that leaves. Zero or negative."""
+    call: str = ""
+    label: str = ""
+    """Why the number is weaker than usual, in words; empty when it rests on the last call's actual."""
+
+
+class Accuracy(msgspec.Struct, frozen=True, kw_only=True):
+    """How the last estimate fared, and all of them. ``error`` is estimated - actual, in tokens."""
+
+    estimated: int | None = None
+    actual: int | None = None
+    error: int | None = None
+    error_percent: float | None = None
+    median_error_percent: float | None = None
+    """Median of absolute errors, over ``calls`` calls."""
+    calls: int = 0
+    inside: int = 0
+    """For how many of them the actual lay inside the interval."""
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """The window at one moment. ``used + reserve + free == window`` whenever the window is known.
+
+    ``free`` is signed: below zero the window is over-full by that much. ``input_limit`` is min(the provider's input
+    cap, window - reserve), ``compaction_point`` is min(trigger x window, input limit).
+    """
+
+    snapshot_id: str
+    session: str
+    seq: int
+    model: str
+    window: Window
+    input_limit: int | None
+    compaction_point: int | None
+    used: Used
+    reserve: int
+    free: int | None
+    rows: tuple[Row, ...]
+    basis: Basis
+    accuracy: Accuracy
+    spend: Spend
+    compactions: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float | None:
+        """``used`` as a fraction of the window; ``None`` while the window is unknown."""
+        return self.used.tokens / self.window.tokens if self.window.tokens else None
+
+    @property
+    def until_compaction(self) -> int | None:
+        """Tokens from ``used.high`` to the compaction point; ``None`` while there is none."""
+        return None if self.compaction_point is None else self.compaction_point - self.used.high
+
+    def should_compact(self) -> bool:
+        """True when the upper end of the interval has reached the compaction point."""
+        return self.compaction_point is not None and self.used.high >= self.compaction_point
+
+    def to_json(self) -> bytes:
+        """The reading as one JSON object."""
+        return msgspec.json.encode(self)
