@@ -48,7 +48,7 @@ def parse_json(data: bytes | str) -> Any:
 
 
 def to_raw(value: Any) -> msgspec.Raw:
-    """The value as JSON that any reader takes: what JSON can't hold (NaN, huge numbers, lone surrogates) is spelt out."""
+    """The value as JSON that any reader takes: what JSON can't hold (NaN, huge numbers, lone surrogates) is spelt."""
     return msgspec.Raw(msgspec.json.encode(_jsonable(value)))
 
 

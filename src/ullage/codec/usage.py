@@ -34,14 +34,16 @@ class SamplingPass(NamedTuple):
 def normalise(dialect: str, raw: object, *, final: bool = True, placeholder: bool = False) -> Usage:
     """The usage object ``raw`` in our terms.
 
-    ``raw`` is a mapping, an SDK object, or JSON bytes, which are kept byte for byte. ``final=False`` is for a stream that
-    was cut; ``placeholder=True`` says that its output is not a count, and leaves it out. A dialect that is not in the
-    table, or an object with none of its fields, gives a usage that is marked unverified and holds nothing but ``raw``.
+    ``raw`` is a mapping, an SDK object, or JSON bytes, which are kept byte for byte. ``final=False`` is for a stream
+    that was cut; ``placeholder=True`` says that its output is not a count, and leaves it out. A dialect that is not in
+    the table, or an object with none of its fields, gives a usage that is unverified and holds nothing but ``raw``.
     Never raises for what a provider or a log may contain.
     """
     row = DIALECTS.get(dialect)
     if row is None:
-        return Usage(dialect=dialect or UNKNOWN, verified=False, final=final, flags=("dialect:unknown",), raw=_keep(raw))
+        return Usage(
+            dialect=dialect or UNKNOWN, verified=False, final=final, flags=("dialect:unknown",), raw=_keep(raw)
+        )
     return normalise_with(row, raw, final=final, placeholder=placeholder)
 
 

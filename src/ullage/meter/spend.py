@@ -1,0 +1,100 @@
+"""What a session has cost: tokens summed by kind and purpose, and money where prices are known.
+
+A ``Spend`` is billing. It is another type than a ``Reading`` on purpose: the two can't be added or compared, and
+neither has a bare number of tokens to mistake for the other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from ullage.meter.limits import Prices
+from ullage.usage import KINDS, Usage, UsageSum
+
+Purpose = Literal["main", "summary", "title", "count", "child", "other", "failed", "cancelled", "dropped"]
+"""What a call was for; a call that did not finish stands under how it ended instead, whatever it was for."""
+
+MILLION = 1_000_000
+
+
+class Cost(NamedTuple):
+    """Money for one call. ``exact`` is False when a count or a price had to be left out or taken at the full rate."""
+
+    usd: float
+    exact: bool
+
+
+class Money(msgspec.Struct, frozen=True, kw_only=True):
+    """US dollars by list price. ``unpriced`` calls are not in it; ``inexact`` ones are in it as a bound or a part."""
+
+    usd: float = 0.0
+    priced: int = 0
+    unpriced: int = 0
+    inexact: int = 0
+
+    def plus(self, cost: Cost | None) -> Money:
+        """This sum and one more call; ``None`` is a call whose price nobody knows."""
+        if cost is None:
+            return msgspec.structs.replace(self, unpriced=self.unpriced + 1)
+        return msgspec.structs.replace(
+            self, usd=self.usd + cost.usd, priced=self.priced + 1, inexact=self.inexact + (not cost.exact)
+        )
+
+
+class Spend(msgspec.Struct, frozen=True, kw_only=True):
+    """All calls of a session, its summaries, titles, children and failures included, summed by kind per purpose.
+
+    A sum counts what was reported; ``UsageSum.unsaid`` says how many calls did not report a kind. Server-side passes
+    that a provider bills beside a call (compaction, an advisor) stand under their own purpose.
+    """
+
+    by_purpose: dict[Purpose, UsageSum] = {}
+    money: Money = Money()
+
+    def plus(self, usage: Usage | None, *, purpose: Purpose = "main", prices: Prices | None = None) -> Spend:
+        """This spend and one more call. ``usage=None`` is a call that reported nothing; it is counted all the same."""
+        sums = dict(self.by_purpose)
+        sums[purpose] = sums.get(purpose, UsageSum()).plus(usage)
+        cost = None if usage is None or prices is None else cost_of(usage, prices)
+        return Spend(by_purpose=sums, money=self.money.plus(cost))
+
+    @property
+    def all(self) -> UsageSum:
+        """The sums of all purposes together."""
+        return merge_sums(self.by_purpose.values())
+
+
+def cost_of(usage: Usage, prices: Prices) -> Cost | None:
+    """What one call costs at list prices; ``None`` when it reported neither input nor output.
+
+    Cached input whose price is unknown is charged as fresh input, which is the upper bound. Cache writes are charged at
+    the shorter lifetime's price. A kind that was not reported is left out, and the cost is then not exact.
+    """
+    if usage.input is None and usage.output is None:
+        return None
+    rate = prices.at(usage.context or 0)
+    exact = usage.input is not None and usage.output is not None
+    read, write = usage.cache_read or 0, usage.cache_write or 0
+    total = ((usage.input or 0) - read - write) * rate.input + (usage.output or 0) * rate.output
+    for tokens, price in ((read, rate.cache_read), (write, rate.cache_write)):
+        total += tokens * (rate.input if price is None else price)
+        exact = exact and (price is not None or not tokens)
+    if usage.cache_read is None and rate.cache_read is not None:
+        exact = False
+    return Cost(total / MILLION, exact)
+
+
+def merge_sums(sums: Iterable[UsageSum]) -> UsageSum:
+    """Several sums as one."""
+    total = UsageSum()
+    for one in sums:
+        unsaid = {kind: total.unsaid.get(kind, 0) + one.unsaid.get(kind, 0) for kind in KINDS}
+        total = UsageSum(
+            calls=total.calls + one.calls,
+            unsaid={kind: count for kind, count in unsaid.items() if count},
+            **{kind: getattr(total, kind) + getattr(one, kind) for kind in KINDS},
+        )
+    return total
