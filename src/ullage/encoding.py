@@ -32,9 +32,9 @@ class UndecodableRow(InputError):
 
 
 def encode(word: msgspec.Struct) -> bytes:
-    """One word as one line of JSON, without a line break at its end."""
+    """One word as JSON. One line, unless opaque data of a provider came with line breaks, which are kept."""
     plain = _encoder.encode(word)
-    return bytes(_restored(plain)) if _TAG in plain else plain
+    return _encoder.encode(_whole(word)) if _TAG in plain else plain
 
 
 def decode_event(row: bytes | str) -> Event:
@@ -57,10 +57,11 @@ def _strict(kind: object) -> msgspec.json.Decoder[Any]:
 
 def _decode(kind: object, row: bytes | str) -> object:
     data = row.encode("utf-8", "surrogatepass") if isinstance(row, str) else row
-    try:
-        return _strict(kind).decode(data)
-    except msgspec.MsgspecError:
-        pass  # a newer row, or no row at all: the careful way tells which
+    if _TAG not in data:  # the strict decoder would take a "~" that came from outside for one of our own
+        try:
+            return _strict(kind).decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            pass  # a newer row, or no row at all: the careful way tells which
     try:
         return _lenient(kind, msgspec.Raw(data))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
@@ -156,21 +157,27 @@ def _number(fields: RawObject, name: str, default: float) -> float:
         return default
 
 
-def _restored(raw: bytes | msgspec.Raw) -> bytes | msgspec.Raw:
-    """The JSON with what ``extra`` and unknown words hold put back where it was."""
-    data = bytes(raw)
-    if _TAG not in data:
-        return raw
-    first = data.lstrip()[:1]
-    if first == b"[":
-        return _encoder.encode([msgspec.Raw(_restored(each)) for each in _raw_list.decode(raw)])
-    if first != b"{":
-        return raw
-    fields = _raw_object.decode(raw)
-    if bytes(fields.get("type", b"")) == _TAG and "raw" in fields:
-        return fields["raw"]
-    extra = fields.pop("~", None)
-    whole = {name: msgspec.Raw(_restored(value)) for name, value in fields.items()}
-    if extra is not None and bytes(extra) != b"null":
-        whole |= _raw_object.decode(extra)
-    return _encoder.encode(whole)
+def _whole(value: object) -> object:
+    """A word as what it is written as: ``extra`` beside the known fields, unknown words as they came.
+
+    Walks the words, not their JSON, so that opaque data is never looked into.
+    """
+    if isinstance(value, UnknownEvent | UnknownPart):
+        return value.raw
+    if isinstance(value, tuple):
+        return [_whole(each) for each in value]
+    if not isinstance(value, msgspec.Struct):
+        return value
+    tag = value.__struct_config__.tag
+    whole: dict[str, object] = {} if tag is None else {"type": tag}
+    for field in _fields(type(value)).values():
+        held = getattr(value, field.name)
+        if field.name != "extra" and not _is_default(field, held):
+            whole[field.encode_name] = _whole(held)
+    return whole | (getattr(value, "extra", None) or {})
+
+
+def _is_default(field: msgspec.structs.FieldInfo, held: object) -> bool:
+    if field.default is not msgspec.NODEFAULT:
+        return bool(held == field.default)
+    return field.default_factory is not msgspec.NODEFAULT and held == field.default_factory()

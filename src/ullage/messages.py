@@ -112,7 +112,7 @@ class UnknownPart(msgspec.Struct, frozen=True, kw_only=True, tag="~"):
     revision: int = 0
 
 
-ResultContent = TextPart | ImagePart | FilePart | ProviderItem
+ResultContent = TextPart | ImagePart | FilePart | ProviderItem | UnknownPart
 
 
 class ToolResultPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="tool_result"):
@@ -121,7 +121,7 @@ class ToolResultPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, 
     id: str
     call_id: str
     name: str = ""
-    content: tuple[TextPart | ImagePart | FilePart | ProviderItem, ...] = ()
+    content: tuple[ResultContent, ...] = ()
     is_error: bool = False
     cleared: bool = False
     """True when pruning has put a short notice in the place of the content."""
@@ -131,7 +131,7 @@ class ToolResultPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, 
     @property
     def text(self) -> str:
         """All text of the result, in order."""
-        return "".join(part.text for part in self.content if not isinstance(part, ImagePart))
+        return "".join(part.text for part in self.content if not isinstance(part, ImagePart | UnknownPart))
 
 
 Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | ImagePart | FilePart | ProviderItem | UnknownPart

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ullage.extensible import Extensible
+from ullage.extensible import Extensible, OptionalRaw
 
 
 class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,7 +33,7 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     placeholder: bool = False
     """True when ``output`` is known to be a streaming placeholder, not a count."""
     flags: tuple[str, ...] = ()
-    raw: msgspec.Raw | None = None
+    raw: OptionalRaw = None
 
     @property
     def context(self) -> int | None:

@@ -1,0 +1,70 @@
+import typing
+
+import msgspec
+import pytest
+
+from tests.words.strategies import EVENT_TYPES
+from ullage.events import VERSION, Envelope, Event, UnknownEvent
+from ullage.extensible import Extensible
+
+ENVELOPE = ("session", "seq", "id", "parent", "at", "v")
+
+TAGS = {
+    "session_started",
+    "model_changed",
+    "system_changed",
+    "tools_changed",
+    "params_changed",
+    "policy_changed",
+    "limit_learnt",
+    "message_added",
+    "message_replaced",
+    "rewound",
+    "call_started",
+    "call_ended",
+    "tool_started",
+    "tool_ended",
+    "queued",
+    "queue_edited",
+    "queue_left",
+    "cancel_asked",
+    "cancelled",
+    "approval_asked",
+    "approval_given",
+    "reading_taken",
+    "calibrated",
+    "rule_flipped",
+    "pruned",
+    "epoch_changed",
+    "compaction_started",
+    "compaction_committed",
+    "compaction_rolled_back",
+    "uncompacted",
+    "forked",
+    "~",
+}
+"""By hand: a tag is a promise to every ledger that was ever written."""
+
+
+def test_the_tags_of_the_union_are_the_ones_ledgers_hold() -> None:
+    tags = [kind.__struct_config__.tag for kind in EVENT_TYPES]
+    assert set(tags) == TAGS
+    assert len(tags) == len(set(tags))
+
+
+def test_every_kind_of_event_that_is_defined_is_in_the_union() -> None:
+    assert set(Envelope.__subclasses__()) == set(typing.get_args(Event))
+
+
+@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
+def test_every_event_carries_the_envelope_and_none_of_it_is_required(kind: type[msgspec.Struct]) -> None:
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    assert all(name in fields and not fields[name].required for name in ENVELOPE)
+    assert fields["v"].default == VERSION
+
+
+@pytest.mark.parametrize("kind", [each for each in EVENT_TYPES if each is not UnknownEvent], ids=lambda k: k.__name__)
+def test_no_event_uses_a_field_name_that_the_codec_needs(kind: type[msgspec.Struct]) -> None:
+    assert issubclass(kind, Extensible)
+    assert "type" not in {field.encode_name for field in msgspec.structs.fields(kind)}
+    assert kind.__struct_config__.frozen
