@@ -51,7 +51,7 @@ class Limits:
     """Used, as the user's word, when nobody knows the window."""
 
     def __post_init__(self) -> None:
-        if self.trigger <= 0:
+        if not 0 < self.trigger < float("inf"):
             raise SettingError(f"trigger={self.trigger} can't be reached: give a share up to 1, or tokens above 1.")
         if self.reserve is not None and self.reserve < 0:
             raise SettingError(f"reserve={self.reserve} is below zero: give the tokens to keep free for the answer.")
@@ -78,7 +78,7 @@ class Limits:
 
     @property
     def kept_reserve(self) -> int:
-        """Tokens kept for the answer: the user's, or the default within the model's output and a fifth of the window."""
+        """Tokens kept for the answer: the user's, or the default, capped by the model's output and the window."""
         if self.reserve is not None:
             return self.reserve
         kept = DEFAULT_RESERVE
