@@ -1,0 +1,123 @@
+"""Anthropic Messages: request bodies and answers.
+
+https://platform.claude.com/docs/en/api/messages. Tool results that Anthropic carries inside a user message stand in a
+message of their own, with the role ``tool``; what stood beside them follows as a user message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ullage.codec.bodies.naming import Namer
+from ullage.codec.bodies.parts import Json, PartMaker, as_list, as_text, blocks, tool, without
+from ullage.messages import Message, Part, ProviderData, Request, ResultContent, SystemBlock, Tool, clean_text
+
+WIRE = "messages"
+_READ = ("messages", "system", "tools", "model", "stream")
+
+
+def read_request(body: Mapping[str, Any], *, provider: str = "anthropic", model: str = "") -> Request:
+    """The body of one Messages call."""
+    named = as_text(body.get("model")) or model
+    make = PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
+    return Request(
+        wire=WIRE,
+        model=named,
+        provider=provider,
+        system=tuple(_system(make, body.get("system"))),
+        tools=tuple(_tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)),
+        messages=tuple(message for one in blocks(body.get("messages")) for message in _messages(make, one)),
+        params=without(body, *_READ),
+        stream=body.get("stream") is True,
+    )
+
+
+def read_answer(content: object, make: PartMaker) -> Message:
+    """The assistant's message: a response object, or its list of content blocks."""
+    listed = content.get("content") if isinstance(content, Mapping) else content
+    return make.namer.message("assistant", tuple(_part(make, block) for block in blocks(listed)))
+
+
+def _system(make: PartMaker, system: object) -> Iterator[SystemBlock]:
+    for block in blocks(system):
+        rest: ProviderData | None = make.opaque(without(block, "type", "text"))
+        yield SystemBlock(text=clean_text(as_text(block.get("text"))).text, provider=rest)
+
+
+def _tool(one: Json) -> Tool:
+    kind = as_text(one.get("type")) or "custom"
+    deferred = one.get("defer_loading") is True
+    if kind != "custom" and "input_schema" not in one:
+        return tool(one.get("name"), "", one, kind=kind, deferred=deferred)
+    return tool(one.get("name"), one.get("description"), one.get("input_schema"), deferred=deferred)
+
+
+def _messages(make: PartMaker, message: Json) -> Iterator[Message]:
+    role = as_text(message.get("role"))
+    listed = blocks(message.get("content"))
+    if role == "assistant":
+        yield make.namer.message("assistant", tuple(_part(make, block) for block in listed))
+        return
+    results = tuple(_part(make, block) for block in listed if block.get("type") == "tool_result")
+    others = tuple(_part(make, block) for block in listed if block.get("type") != "tool_result")
+    if results:
+        yield make.namer.message("tool", results)
+    if others or not results:
+        yield make.namer.message("system" if role == "system" else "user", others)
+
+
+def _part(make: PartMaker, block: Json) -> Part:
+    match block.get("type"):
+        case "text":
+            return make.text(block.get("text"), without(block, "type", "text"))
+        case "thinking":
+            return make.reasoning(as_text(block.get("thinking")), without(block, "type", "thinking"))
+        case "redacted_thinking":
+            return make.reasoning("", without(block, "type"), redacted=True)
+        case "tool_use":
+            rest = without(block, "type", "id", "name", "input")
+            return make.call(block.get("id"), block.get("name"), block.get("input"), rest)
+        case "tool_result":
+            rest = without(block, "type", "tool_use_id", "content", "is_error")
+            content = tuple(_result_content(make, one) for one in blocks(block.get("content")))
+            return make.result(block.get("tool_use_id"), content, is_error=block.get("is_error") is True, rest=rest)
+        case "image" | "document":
+            return _media(make, block)
+        case _:
+            return make.item(block)
+
+
+def _result_content(make: PartMaker, block: Json) -> ResultContent:
+    match block.get("type"):
+        case "text":
+            return make.text(block.get("text"), without(block, "type", "text"))
+        case "image" | "document":
+            return _media(make, block)
+        case _:
+            return make.item(block)
+
+
+def _media(make: PartMaker, block: Json) -> ResultContent:
+    """https://platform.claude.com/docs/en/build-with-claude/vision and …/pdf-support: the kinds of ``source``."""
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return make.item(block)
+    rest = without(block, "type", "source", "title")
+    fallback = "image/*" if block.get("type") == "image" else "application/pdf"
+    mime = source.get("media_type") or fallback
+    match source.get("type"):
+        case "base64":
+            return make.media(mime, data=as_text(source.get("data")), name=block.get("title"), rest=rest)
+        case "url":
+            return make.media(mime, url=as_text(source.get("url")), name=block.get("title"), rest=rest)
+        case "file":
+            return make.media(mime, url=as_text(source.get("file_id")), name=block.get("title"), rest=rest)
+        case "text":
+            text = as_text(source.get("data"))
+            return make.media(source.get("media_type") or "text/plain", text=text, name=block.get("title"), rest=rest)
+        case "content":
+            text = "\n".join(as_text(one.get("text")) for one in blocks(source.get("content")))
+            return make.media("text/plain", text=text, name=block.get("title"), rest=rest)
+        case _:
+            return make.item(block)
