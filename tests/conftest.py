@@ -1,0 +1,78 @@
+"""For every test: no network but loopback, and hypothesis profiles.
+
+HYPOTHESIS_PROFILE=thorough uv run pytest      many more examples
+"""
+
+import os
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "quick",
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
+)
+settings.register_profile(
+    "thorough", settings.get_profile("quick"), max_examples=2_000, derandomize=False, print_blob=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+class NetworkUsed(AssertionError):
+    """A test reached for the network: a fake is missing. Not an ``OSError``, so that no retry swallows it."""
+
+
+LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
+
+_attempts: list[str] = []
+
+
+def _is_local(address: Any) -> bool:
+    host = address[0] if isinstance(address, tuple) and address else address
+    if isinstance(host, bytes):
+        host = host.decode(errors="replace")
+    return host in (None, "") or not isinstance(host, str) or host.startswith(("/", "\0", *LOOPBACK))
+
+
+def _guarded(name: str, original: Any, address_at: int) -> Any:
+    def guard(*args: Any, **keywords: Any) -> Any:
+        address = args[address_at] if args[address_at:] else None
+        if not _is_local(address):
+            _attempts.append(f"{name}({address!r})")
+            raise NetworkUsed(f"The network is off in tests, but {name}({address!r}) was called: use a fake.")
+        return original(*args, **keywords)
+
+    return guard
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _network_is_off() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "connect_ex"):
+            patch.setattr(socket.socket, name, _guarded(name, getattr(socket.socket, name), 1))
+        patch.setattr(socket.socket, "sendto", _guarded("sendto", socket.socket.sendto, -1))
+        for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
+            patch.setattr(socket, name, _guarded(name, getattr(socket, name), 0))
+        yield
+
+
+@pytest.fixture
+def network_attempts() -> Iterator[list[str]]:
+    """What was tried so far; for the tests of the guard, which forgive their own attempts."""
+    yield _attempts
+    _attempts.clear()
+
+
+@pytest.fixture(autouse=True)
+def _no_attempt_goes_unseen(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if _attempts and "network_attempts" not in request.fixturenames:
+        tried = ", ".join(_attempts)
+        _attempts.clear()
+        raise NetworkUsed(f"This test reached for the network and something swallowed the refusal: {tried}.")

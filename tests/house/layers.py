@@ -1,0 +1,184 @@
+"""The rules of the house as tables, and the reader that holds a file against them. The map is in CONTRIBUTING.md."""
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+SOURCE = Path(__file__).parents[2] / "src" / "ullage"
+
+WORDS = frozenset({"errors", "extensible", "messages", "usage", "events", "encoding"})
+DECIDING = frozenset({"tokens", "reasoning", "meter", "context", "codec", "agent"})
+DOING = frozenset({"wire", "tools", "store", "importers", "simulators"})
+PURE = {"words"} | DECIDING
+
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "words": frozenset(),
+    "tokens": frozenset({"words"}),
+    "reasoning": frozenset({"words"}),
+    "codec": frozenset({"words", "reasoning"}),
+    "meter": frozenset({"words", "tokens", "reasoning", "codec"}),
+    "context": frozenset({"words", "tokens", "reasoning", "codec", "meter"}),
+    "agent": frozenset({"words", *(DECIDING - {"agent"})}),
+    "wire": frozenset({"words", *DECIDING}),
+    "tools": frozenset({"words", *DECIDING}),
+    "store": frozenset({"words", *DECIDING}),
+    "importers": frozenset({"words", *DECIDING}),
+    "simulators": frozenset({"words"}),  # a double that shares our constants or codecs would prove nothing
+    "runtime": frozenset({"words", *DECIDING, *(DOING - {"simulators"})}),
+    "server": frozenset({"words", "runtime", *DECIDING, *(DOING - {"simulators"})}),
+    "cli": frozenset({"words", "runtime", "server", *DECIDING, *DOING}),
+    "the public names": frozenset({"words", "runtime", *DECIDING}),
+}
+"""Each room and the rooms it may import besides itself. ``the public names`` is ``ullage/__init__.py``."""
+
+PURE_STDLIB = frozenset(
+    {
+        "__future__", "abc", "base64", "binascii", "bisect", "collections", "contextlib", "dataclasses", "datetime",
+        "decimal", "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "itertools", "json", "math",
+        "numbers", "operator", "re", "statistics", "string", "struct", "textwrap", "types", "typing", "unicodedata",
+        "zlib",
+    }
+)  # fmt: skip
+"""What the words and the deciding wing may take from the standard library: nothing that touches the world."""
+
+PACKAGES: dict[str, frozenset[str]] = {
+    **dict.fromkeys(PURE | DOING, frozenset({"msgspec"})),
+    "the public names": frozenset(),
+    "runtime": frozenset({"msgspec"}),
+    "server": frozenset({"msgspec"}),
+    "cli": frozenset({"msgspec", "rich"}),
+}
+"""The foreign packages each room may import. A new one is a line here, in pyproject.toml and in docs/why."""
+
+EXCEPTIONS: dict[str, frozenset[str]] = {
+    "meter/meter.py": frozenset({"logging"}),  # the two lines on estimate and actual
+    "meter/rows.py": frozenset({"logging"}),  # the warning when rows would go negative
+    "tokens/bpe.py": frozenset({"importlib", "pathlib"}),  # finds and loads one compiled module without its package
+}
+"""Single files of the deciding wing and what of the standard library they may import all the same.
+
+A log record is the one effect that is let through: nothing can be decided on it. docs/why/two-wings.md says more.
+"""
+
+TOUCHES_THE_WORLD = frozenset({"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"})
+"""Built-in functions the pure rooms don't call; ``hash`` differs from one process to the next."""
+
+ASKS_THE_CLOCK = frozenset({"now", "utcnow", "today"})
+
+
+class Violation(NamedTuple):
+    file: str
+    line: int
+    what: str
+
+
+class Import(NamedTuple):
+    module: str
+    line: int
+
+
+def room_of(file: str) -> str:
+    """The room a file belongs to, from its path below ``src/ullage``."""
+    first = file.split("/", maxsplit=1)[0].removesuffix(".py")
+    if first == "__init__":
+        return "the public names"
+    if first == "__main__":
+        return "cli"
+    return "words" if first in WORDS else first
+
+
+def imports(tree: ast.AST) -> Iterator[Import]:
+    """Every import in the tree, those in functions and under ``TYPE_CHECKING`` among them."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (Import(name.name, node.lineno) for name in names)
+            case ast.ImportFrom(level=level, module=module) if level:
+                yield Import("." * level + (module or ""), node.lineno)
+            case ast.ImportFrom(module="ullage", names=names):
+                yield from (Import(f"ullage.{name.name}", node.lineno) for name in names)
+            case ast.ImportFrom(module=str(module)):
+                yield Import(module, node.lineno)
+
+
+def violations(file: str, source: str) -> Iterator[Violation]:
+    """What one file does against the rules. ``file`` is its path below ``src/ullage``."""
+    tree, room = ast.parse(source), room_of(file)
+    if room not in MAY_IMPORT:
+        yield Violation(file, 1, f"the room {room!r} is not on the map: add it to MAY_IMPORT and CONTRIBUTING.md")
+        return
+    for found in imports(tree):
+        what = _objection(file, room, found)
+        if what:
+            yield Violation(file, found.line, what)
+    if room in PURE:
+        yield from _impure_calls(file, tree)
+
+
+def _objection(file: str, room: str, found: Import) -> str:
+    top, *below = found.module.split(".")
+    if found.module.startswith("."):
+        return "a relative import"
+    if top == "ullage":
+        target = room_of(below[0]) if below else "the public names"
+        if target not in MAY_IMPORT:
+            return f"{found.module}: imports a public name; take it from the file that defines it"
+        return "" if target == room or target in MAY_IMPORT[room] else f"{room} may not import {target}"
+    if top in sys.stdlib_module_names:
+        allowed = room not in PURE or top in PURE_STDLIB or top in EXCEPTIONS.get(file, ())
+        return "" if allowed else f"{room} decides and may not import {top}"
+    return "" if top in PACKAGES[room] else f"{room} may not import the package {top}"
+
+
+def _impure_calls(file: str, tree: ast.AST) -> Iterator[Violation]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in TOUCHES_THE_WORLD:
+                yield Violation(file, node.lineno, f"calls {name}()")
+            case ast.Call(func=ast.Attribute(attr=name)) if name in ASKS_THE_CLOCK:
+                yield Violation(file, node.lineno, f"asks the clock: .{name}()")
+
+
+def sources() -> dict[str, str]:
+    """Every file of the package by its path below ``src/ullage``."""
+    return {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def cycle(files: Mapping[str, str]) -> list[str]:
+    """One circle of imports between the files, as module names; empty when there is none."""
+    modules = {_module(file): file for file in files}
+    graph = {
+        module: sorted({target for each in _targets(files[file]) for target in modules if target == each} - {module})
+        for module, file in modules.items()
+    }
+    done: set[str] = set()
+
+    def walk(module: str, path: list[str]) -> list[str]:
+        if module in path:
+            return [*path[path.index(module) :], module]
+        if module in done:
+            return []
+        for target in graph[module]:
+            if found := walk(target, [*path, module]):
+                return found
+        done.add(module)
+        return []
+
+    return next((found for module in graph if (found := walk(module, []))), [])
+
+
+def _targets(source: str) -> Iterator[str]:
+    """Modules a file may mean by its imports: ``from a.b import c`` is ``a.b`` and perhaps ``a.b.c``."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name for name in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield module
+                yield from (f"{module}.{name.name}" for name in names)
+
+
+def _module(file: str) -> str:
+    return ".".join(["ullage", *file.removesuffix(".py").removesuffix("__init__").strip("/").split("/")]).rstrip(".")

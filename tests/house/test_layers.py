@@ -1,0 +1,121 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.house.layers import DECIDING, DOING, EXCEPTIONS, MAY_IMPORT, PURE, cycle, sources, violations
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("file", sources())
+def test_a_file_imports_only_what_its_room_may(file: str) -> None:
+    assert list(violations(file, sources()[file])) == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert cycle(sources()) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "planted"),
+    [
+        ("messages.py", "from ullage.tokens.pretoken import count"),
+        ("usage.py", "import os"),
+        ("events.py", "from time import monotonic"),
+        ("tokens/pretoken.py", "from ullage.meter.reading import Reading"),
+        ("tokens/pretoken.py", "import random"),
+        ("tokens/pretoken.py", "import bpe_openai"),
+        ("meter/fold.py", "import bpe_openai"),
+        ("meter/fold.py", "import logging"),
+        ("meter/fold.py", "import asyncio"),
+        ("meter/fold.py", "from pathlib import Path"),
+        ("meter/fold.py", "import subprocess"),
+        ("meter/fold.py", "import io"),
+        ("meter/fold.py", "from ullage.context.view import view"),
+        ("meter/fold.py", "from ullage import Meter"),
+        ("meter/fold.py", "import ullage"),
+        ("meter/fold.py", "from . import reading"),
+        ("meter/fold.py", "import httpx2"),
+        ("reasoning.py", "from ullage.meter import fold"),
+        ("codec/chat.py", "import socket"),
+        ("codec/chat.py", "from ullage.meter.meter import Meter"),
+        ("agent/decide.py", "from ullage.runtime.runner import run"),
+        ("simulators/chat.py", "from ullage.tokens.families import RATIOS"),
+        ("simulators/chat.py", "from ullage.meter.catalogue import WINDOWS"),
+        ("simulators/chat.py", "from ullage import codec"),
+        ("importers/pi.py", "from ullage.store import sqlite"),
+        ("wire/client.py", "from ullage.runtime import runner"),
+        ("server/app.py", "from ullage.cli.main import main"),
+        ("__init__.py", "from ullage.importers import pi"),
+        ("cellar/cask.py", "import math"),
+    ],
+)
+@pytest.mark.parametrize(
+    "wrapped", ["{}", "def f():\n    {}", "if TYPE_CHECKING:\n    {}"], ids=["top", "lazy", "typed"]
+)
+def test_a_planted_import_is_caught(file: str, planted: str, wrapped: str) -> None:
+    assert len(list(violations(file, wrapped.format(planted)))) == 1
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "open('x')",
+        "print(1)",
+        "hash('x')",
+        "__import__('os')",
+        "datetime.datetime.now(datetime.UTC)",
+        "date.today()",
+        "class A:\n    def f(self):\n        return [input() for _ in range(3)]",
+    ],
+)
+def test_a_planted_call_to_the_world_is_caught_in_the_deciding_wing_alone(planted: str) -> None:
+    assert len(list(violations("meter/fold.py", planted))) == 1
+    assert list(violations("cli/main.py", planted)) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("tokens/bpe.py", "import importlib.util"),
+        ("__main__.py", "from ullage.cli import main"),
+        ("meter/fold.py", "from ullage import events\nfrom ullage.tokens.pretoken import count\nimport math"),
+        ("meter/meter.py", "import logging\nfrom ullage.codec.usage import normalise"),
+        ("importers/pi.py", "import json, os\nfrom ullage.codec.usage import normalise"),
+        ("cli/main.py", "import rich\nfrom ullage.simulators import chat"),
+        ("meter/fold.py", "opened = reopen('x')\nhashed = value.hash()"),
+    ],
+)
+def test_what_is_allowed_passes(file: str, source: str) -> None:
+    assert list(violations(file, source)) == []
+
+
+def test_a_planted_circle_is_caught() -> None:
+    files = {
+        "meter/a.py": "from ullage.meter import b",
+        "meter/b.py": "def f():\n    from ullage.meter.c import x",
+        "meter/c.py": "import ullage.meter.a",
+        "meter/__init__.py": "",
+    }
+    assert cycle(files) == ["ullage.meter.a", "ullage.meter.b", "ullage.meter.c", "ullage.meter.a"]
+
+
+def test_the_table_has_no_circle_itself() -> None:
+    left = {room: set(allowed) for room, allowed in MAY_IMPORT.items()}
+    while left:
+        bottom = [room for room, allowed in left.items() if not allowed & left.keys()]
+        assert bottom, f"rooms that import each other: {sorted(left)}"
+        for room in bottom:
+            del left[room]
+
+
+def test_the_deciding_wing_imports_no_doing_room() -> None:
+    assert all(not MAY_IMPORT[room] & (DOING | {"runtime", "server", "cli"}) for room in PURE)
+    assert all(file.split("/")[0].removesuffix(".py") in DECIDING for file in EXCEPTIONS)
+
+
+def test_every_room_is_on_the_map_in_contributing() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    rooms = MAY_IMPORT.keys() - {"words", "the public names"}
+    assert {room for room in rooms if not re.search(rf"^\| `{room}(/|\.py)`", text, re.M)} == set()
