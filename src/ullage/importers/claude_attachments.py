@@ -1,0 +1,173 @@
+"""What Claude Code puts into the context by itself, as its ``attachment`` lines record it.
+
+Kinds and fields as found in public logs of versions 2.0 and 2.1. ``rendered`` on a line is the text as it was sent;
+older versions leave it out, and then the attachment's own text stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from ullage.importers import fields as f
+from ullage.importers.blocks import Blocks
+from ullage.importers.fields import Fields
+from ullage.importers.rows import Rows
+from ullage.messages import Message, SystemBlock, Tool, clean_text
+
+BlockKind = Literal["prompt", "instructions", "skills", "agents", "memory"]
+
+_BLOCKS: dict[str, BlockKind] = {
+    "skill_listing": "skills",
+    "agent_listing_delta": "agents",
+    "mcp_instructions_delta": "instructions",
+    "nested_memory": "memory",
+    "relevant_memories": "memory",
+}
+
+
+class Attachments:
+    """Reads attachments: some are messages, others change the system prompt or the tools."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def read(self, entry: Fields, name: str) -> Message | None:
+        """The message that an attachment adds; ``None`` when it adds none."""
+        attachment = f.mapping(entry, "attachment")
+        kind = f.text(attachment, "type")
+        rendered = "\n".join(filter(None, (f.text(each, "content") for each in f.objects(entry, "rendered"))))
+        match kind:
+            case "prompt_snapshot":
+                self._prompt(attachment)
+                return None
+            case "instructions":
+                self._instructions(attachment)
+                return None
+            case "deferred_tools_delta":
+                self._deferred(attachment)
+            case "queued_command":
+                return self._queued(attachment, name)
+            case _ if kind in _BLOCKS:
+                text = rendered or _own_text(kind, attachment)
+                self._add_block(_BLOCKS[kind], text, _label(attachment))
+                return None
+        text = rendered or _own_text(kind, attachment)
+        if not text:
+            return None
+        parts = (Blocks(name).text(text),)
+        return Message(id=name, role="user", parts=parts, origin="injected")
+
+    def initial(self, entry: Fields) -> None:
+        """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""
+        deferred = tuple(_named(name, deferred=False) for name in f.texts(entry, "tools"))
+        if deferred and not self._rows.tools:
+            self._rows.use_tools(deferred)
+
+    def _prompt(self, attachment: Fields) -> None:
+        prompt = attachment.get("systemPrompt")
+        pieces = prompt if isinstance(prompt, list) else [prompt]
+        texts = [f.text(piece, "text") if isinstance(piece, dict) else piece for piece in pieces]
+        blocks = [SystemBlock(text=clean_text(text).text) for text in texts if isinstance(text, str) and text]
+        others = [block for block in self._rows.system if block.kind != "prompt"]
+        if blocks:
+            self._rows.use_system([*blocks, *others])
+        tools = f.objects(attachment, "tools")
+        if tools:
+            declared = [_declared(tool) for tool in tools]
+            names = {tool.name for tool in declared}
+            self._rows.use_tools([*declared, *(t for t in self._rows.tools if t.deferred and t.name not in names)])
+
+    def _instructions(self, attachment: Fields) -> None:
+        for file in f.objects(attachment, "files"):
+            self._add_block("instructions", f.text(file, "content"), f.text(file, "path"))
+
+    def _deferred(self, attachment: Fields) -> None:
+        removed = set(f.texts(attachment, "removedNames"))
+        known = [tool for tool in self._rows.tools if not (tool.deferred and tool.name in removed)]
+        names = {tool.name for tool in known}
+        added = [_named(name, deferred=True) for name in f.texts(attachment, "addedNames") if name not in names]
+        self._rows.use_tools([*known, *added])
+
+    def _queued(self, attachment: Fields, name: str) -> Message | None:
+        """A message that waited while the model was busy, at the moment it was delivered."""
+        parts = Blocks(name).parts(attachment.get("prompt"))
+        return Message(id=name, role="user", parts=tuple(parts)) if parts else None
+
+    def _add_block(self, kind: BlockKind, text: str, label: str) -> None:
+        if not text:
+            return
+        block = SystemBlock(text=clean_text(text).text, kind=kind, name=label)
+        if label and label in {each.name for each in self._rows.system if each.kind == kind}:
+            others = [each for each in self._rows.system if (each.kind, each.name) != (kind, label)]
+        else:
+            others = list(self._rows.system)
+        self._rows.use_system([*others, block])
+
+
+def _label(attachment: Fields) -> str:
+    return f.text(attachment, "displayPath") or f.text(attachment, "path")
+
+
+def _declared(tool: Fields) -> Tool:
+    name = f.text(tool, "name")
+    schema = f.mapping(tool, "input_schema") or f.mapping(tool, "inputJSONSchema")
+    return Tool(
+        name=name,
+        description=clean_text(f.text(tool, "description")).text,
+        schema=msgspec.Raw(f.raw_json(schema)),
+        server=server_of(name),
+    )
+
+
+def _named(name: str, *, deferred: bool) -> Tool:
+    return Tool(name=name, server=server_of(name), deferred=deferred)
+
+
+def server_of(tool: str) -> str:
+    """The MCP server in a tool's name, ``mcp__server__tool``; empty for a tool of the program itself."""
+    pieces = tool.split("__")
+    return pieces[1] if len(pieces) > 2 and pieces[0] == "mcp" else ""
+
+
+def _lines(*keys: str) -> Callable[[Fields], str]:
+    return lambda attachment: "\n".join(line for key in keys for line in f.texts(attachment, key))
+
+
+def _plain(*keys: str) -> Callable[[Fields], str]:
+    return lambda attachment: "\n".join(filter(None, (f.text(attachment, key) for key in keys)))
+
+
+def _file(attachment: Fields) -> str:
+    content = f.mapping(attachment, "content")
+    return f.text(f.mapping(content, "file"), "content") or f.text(content, "content") or f.text(content, "text")
+
+
+def _hook(attachment: Fields) -> str:
+    return _plain("content")(attachment) or _lines("content")(attachment)
+
+
+_OWN_TEXT: dict[str, Callable[[Fields], str]] = {
+    "agent_listing_delta": _lines("addedLines"),
+    "critical_system_reminder": _plain("content"),
+    "deferred_tools_delta": _lines("addedLines"),
+    "directory": _plain("content"),
+    "edited_text_file": _plain("filename", "snippet"),
+    "file": _file,
+    "hook_additional_context": _hook,
+    "hook_blocking_error": _plain("blockingError"),
+    "mcp_instructions_delta": _lines("addedBlocks"),
+    "nested_memory": _file,
+    "plan_file_reference": _plain("planFilePath", "planContent"),
+    "relevant_memories": _plain("content"),
+    "selected_lines_in_ide": _plain("filename", "content"),
+    "skill_listing": _plain("content"),
+}
+
+
+def _own_text(kind: str, attachment: Fields) -> str:
+    """The text an attachment holds itself, for the kinds that are known to be sent."""
+    reader = _OWN_TEXT.get(kind)
+    return reader(attachment) if reader is not None else ""

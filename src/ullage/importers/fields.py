@@ -1,0 +1,116 @@
+"""Reading fields of foreign JSON without trusting their types: a value of the wrong type is as good as absent."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+Fields = dict[str, Any]
+"""A JSON object of a foreign log. ``Any`` ends here: the functions below give back one type each."""
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Unusable(Exception):
+    """A line that can't be used; its text is the reason, in words that are equal for equal causes.
+
+    It never leaves this room: a reader turns it into one ``Skipped``.
+    """
+
+
+def decode_line(line: bytes) -> Any:
+    """The JSON value of one line. Raises ``Unusable`` for what is none: torn, cut short, NUL bytes.
+
+    A lone surrogate, NaN or a byte that is no UTF-8 does not make a line unusable: Python's own reader takes them.
+    """
+    text = line.strip(b"\0 \t\r\n")
+    if not text:
+        raise Unusable("NUL bytes instead of a line")
+    try:
+        return _decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(text.decode("utf-8", "replace"))
+    except RecursionError:
+        raise Unusable("nested too deep") from None
+    except ValueError:
+        raise Unusable("torn: no complete JSON value") from None
+
+
+def text(fields: Fields, key: str) -> str:
+    """A string field, else the empty string."""
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def number(fields: Fields, key: str) -> float | None:
+    """A finite number field, else ``None``."""
+    value = fields.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def count(fields: Fields, key: str) -> int | None:
+    """A whole number of at least 1 that a token count or a limit can be, else ``None``."""
+    value = number(fields, key)
+    return int(value) if value is not None and 1 <= value < 1e12 else None
+
+
+def mapping(fields: Fields, key: str) -> Fields:
+    """An object field, else an empty one."""
+    value = fields.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def items(fields: Fields, key: str) -> list[Any]:
+    """A list field, else an empty one."""
+    value = fields.get(key)
+    return value if isinstance(value, list) else []
+
+
+def objects(fields: Fields, key: str) -> list[Fields]:
+    """The objects in a list field."""
+    return [item for item in items(fields, key) if isinstance(item, dict)]
+
+
+def texts(fields: Fields, key: str) -> list[str]:
+    """The strings in a list field."""
+    return [item for item in items(fields, key) if isinstance(item, str)]
+
+
+def as_json(value: object) -> str:
+    """A foreign value as compact JSON text."""
+    return raw_json(value).decode("utf-8", "replace")
+
+
+def raw_json(value: object) -> bytes:
+    """A foreign value as compact JSON bytes, its keys in their order.
+
+    A lone surrogate, which UTF-8 can't hold, is written as its escape, as it was read.
+    """
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError):
+        return json.dumps(value, separators=(",", ":"), default=str).encode()
+
+
+def seconds(value: object) -> float:
+    """A timestamp as seconds since 1970: ISO 8601 text, or a number of seconds or milliseconds; 0 for anything else."""
+    if isinstance(value, str):
+        try:
+            return datetime.fromisoformat(value).timestamp()
+        except (ValueError, OverflowError, OSError):
+            return 0.0
+    found = number({"at": value}, "at")
+    if found is None or found <= 0:
+        return 0.0
+    return found / 1000 if found > 1e11 else found

@@ -1,0 +1,265 @@
+"""From findings in a foreign log to numbered events, and the view they describe.
+
+Every reader writes through ``Rows``, so that ids are unique, sequence numbers have no gaps, and a rewind, a prune or a
+compaction names exactly the messages that are in the view at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    CompactionStarted,
+    Envelope,
+    Event,
+    LimitLearnt,
+    MessageAdded,
+    MessageReplaced,
+    ModelChanged,
+    Outcome,
+    ParamsChanged,
+    Pruned,
+    Purpose,
+    Rewound,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+    Uncompacted,
+)
+from ullage.messages import Message, SystemBlock, Tool, ToolCallPart, ToolResultPart
+from ullage.usage import Usage
+
+
+@dataclass(slots=True)
+class _Epoch:
+    """What a compaction replaced: the view before it, and which messages of the new view are not additions."""
+
+    compaction: str
+    before: list[str]
+    carried: set[str]
+
+
+class Rows:
+    """Writes the events of one session and keeps its view: the ids of the messages the next request sends."""
+
+    def __init__(self, session: str = "", program: str = "") -> None:
+        self.session = session
+        self.program = program
+        self.cwd = ""
+        self.model = self.wire = self.provider = ""
+        self.messages: dict[str, Message] = {}
+        """Every message of the session by its id, also those that left the view."""
+        self.view: dict[str, None] = {}
+        self.tool_names: dict[str, str] = {}
+        self.at = 0.0
+        self._results: dict[str, str] = {}
+        self._epochs: list[_Epoch] = []
+        self._system: tuple[SystemBlock, ...] = ()
+        self._tools: tuple[Tool, ...] = ()
+        self._window: dict[str, int] = {}
+        self._calls: set[str] = set()
+        self._seq = 0
+        self._started = False
+        self._out: list[Event] = []
+
+    def take(self, *, final: bool = False) -> list[Event]:
+        """The events written since the last time; none before the model is known, unless this is the end of the log."""
+        if not (self.model or final):
+            return []
+        out, self._out = self._out, []
+        return out
+
+    @property
+    def tip(self) -> str:
+        """The id of the last message in the view; empty when there is none."""
+        return next(reversed(self.view), "")
+
+    @property
+    def system(self) -> tuple[SystemBlock, ...]:
+        return self._system
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self._tools
+
+    def unique(self, wanted: str) -> str:
+        """An id for a new message: ``wanted``, or a variant of it when that is taken."""
+        wanted = wanted or f"m{len(self.messages) + 1}"
+        candidate, copy = wanted, 1
+        while candidate in self.messages:
+            copy += 1
+            candidate = f"{wanted}@{copy}"
+        return candidate
+
+    # -- what requests are made of --
+
+    def use_model(self, model: str, wire: str, provider: str) -> None:
+        """The model that the following calls ask."""
+        if (model, wire, provider) == (self.model, self.wire, self.provider) or not model:
+            return
+        known = bool(self.model)
+        self.model, self.wire, self.provider = model, wire, provider
+        if known and self._started:
+            self._put(ModelChanged, model=model, wire=wire, provider=provider)
+        elif self._out and isinstance(self._out[0], SessionStarted):
+            self._out[0] = msgspec.structs.replace(self._out[0], model=model, wire=wire, provider=provider)
+
+    def use_system(self, blocks: Iterable[SystemBlock]) -> None:
+        system = tuple(blocks)
+        if system != self._system:
+            self._system = system
+            self._put(SystemChanged, system=system)
+
+    def use_tools(self, tools: Iterable[Tool]) -> None:
+        declared = tuple(tools)
+        if declared != self._tools:
+            self._tools = declared
+            self._put(ToolsChanged, tools=declared)
+
+    def use_params(self, params: dict[str, object]) -> None:
+        if params:
+            self._put(ParamsChanged, params=params)
+
+    def learn_window(self, model: str, window: int | None) -> None:
+        """A context window that the log itself names."""
+        if window is not None and self._window.get(model) != window:
+            self._window[model] = window
+            self._put(LimitLearnt, model=model, source="provider", window=window)
+
+    # -- messages --
+
+    def add(self, message: Message) -> None:
+        self._remember(message)
+        self.view[message.id] = None
+        self._put(MessageAdded, message=message)
+
+    def replace(self, message: Message) -> None:
+        """New content for a message of the session, with a higher revision."""
+        self._remember(message)
+        self._put(MessageReplaced, message=message)
+
+    def prune(self, call_ids: Iterable[str], notice: str = "", reason: str = "") -> None:
+        """The results of these tool calls were cleared."""
+        parts = tuple(self._results[call] for call in call_ids if call in self._results)
+        if parts:
+            more = {"notice": notice} if notice else {}
+            self._put(Pruned, parts=parts, reason=reason, **more)
+
+    def call(
+        self,
+        call: str,
+        message: Message | None,
+        usage: Usage | None,
+        *,
+        purpose: Purpose = "main",
+        outcome: Outcome = "finished",
+        stop: str = "",
+        error: str = "",
+        model: str = "",
+        started: float = 0,
+        stream: bool = True,
+    ) -> None:
+        """One model call that ended now, with its answer if that went into the view."""
+        call = self._unique_call(call)
+        now, self.at = self.at, started or self.at
+        self._put(CallStarted, call=call, purpose=purpose, stream=stream)
+        self.at = now
+        if message is not None:
+            self.add(msgspec.structs.replace(message, call=call))
+        self._put(
+            CallEnded, call=call, outcome=outcome, purpose=purpose, stop=stop, usage=usage, error=error, model=model
+        )
+
+    # -- the view as a whole --
+
+    def compact(
+        self,
+        summary: Message | None,
+        *,
+        keep: Container[str] = (),
+        trigger: str = "",
+        before: int | None = None,
+        after: int | None = None,
+        summary_tokens: int | None = None,
+    ) -> None:
+        """All messages of the view but ``keep`` are replaced by ``summary``."""
+        name = f"c{len(self._epochs) + 1}-{self._seq + 1}"
+        kept = [message for message in self.view if message in keep]
+        left = tuple(message for message in self.view if message not in keep)
+        self._epochs.append(_Epoch(name, list(self.view), {*kept, *([summary.id] if summary else [])}))
+        self.view = dict.fromkeys(([summary.id] if summary else []) + kept)
+        if summary is not None:
+            self._remember(summary)
+        self._put(CompactionStarted, compaction=name, trigger=trigger)
+        self._put(
+            CompactionCommitted,
+            compaction=name,
+            summary=summary,
+            summarised=left,
+            summary_tokens=summary_tokens,
+            before=before,
+            after=after,
+        )
+
+    def rewind(self, to: str) -> bool:
+        """The conversation goes on after the message ``to`` (empty: from the start). False when it can't be reached.
+
+        Compactions that happened after ``to`` are undone first.
+        """
+        if to and to not in self.view and not any(to in epoch.before for epoch in self._epochs):
+            return False
+        while self._epochs and (to not in self.view if to else True):
+            epoch = self._epochs.pop()
+            added = [message for message in self.view if message not in epoch.carried]
+            self.view = dict.fromkeys(epoch.before + added)
+            self._put(Uncompacted, compaction=epoch.compaction)
+        order = list(self.view)
+        end = order.index(to) + 1 if to else 0
+        if order[end:]:
+            self.view = dict.fromkeys(order[:end])
+            self._put(Rewound, to=to)
+        return True
+
+    # -- inside --
+
+    def _remember(self, message: Message) -> None:
+        self.messages[message.id] = message
+        for part in message.parts:
+            if isinstance(part, ToolResultPart):
+                self._results[part.call_id] = part.id
+            elif isinstance(part, ToolCallPart):
+                self.tool_names[part.call_id] = part.name
+
+    def _unique_call(self, wanted: str) -> str:
+        candidate, copy = wanted or f"call{len(self._calls) + 1}", 1
+        base = candidate
+        while candidate in self._calls:
+            copy += 1
+            candidate = f"{base}@{copy}"
+        self._calls.add(candidate)
+        return candidate
+
+    def _put(self, kind: type[Envelope], **fields: Any) -> None:
+        if not self._started:
+            self._started = True
+            self._write(
+                SessionStarted,
+                model=self.model,
+                wire=self.wire,
+                provider=self.provider,
+                cwd=self.cwd,
+                program=self.program,
+            )
+        self._write(kind, **fields)
+
+    def _write(self, kind: type[Envelope], **fields: Any) -> None:
+        self._seq += 1
+        event: Any = kind(session=self.session, seq=self._seq, id=f"e{self._seq}", at=self.at, **fields)
+        self._out.append(event)

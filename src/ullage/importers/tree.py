@@ -1,0 +1,100 @@
+"""Logs whose lines form a tree: following the live leaf.
+
+A line names the line it follows. As long as that is the last one, the conversation goes on; a line that follows an
+earlier one opens a branch, and what came after that earlier line leaves the view.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from ullage.importers.rows import Rows
+
+
+class _Node(NamedTuple):
+    parent: str
+    message: str
+    """The message that the path up to this line ends with."""
+
+
+class Tree:
+    """Where each line of a log stands, and how to get from the live leaf to another line."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._nodes: dict[str, _Node] = {}
+        self._copies: dict[str, str] = {}
+        self.linked = False
+        """Whether any line named a line before it."""
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._nodes
+
+    def place(self, key: str, parent: str, message: str = "") -> None:
+        """A line stands after ``parent``; its path ends with ``message``, or with what its parent's ended with."""
+        self.linked = self.linked or bool(parent)
+        if key:
+            ending = message or (self._nodes[parent].message if parent in self._nodes else self._rows.tip)
+            self._nodes[key] = _Node(parent, ending)
+
+    def ending(self, key: str) -> str | None:
+        """The message that the path up to this line ends with; ``None`` for a line that was never seen."""
+        node = self._nodes.get(key)
+        return None if node is None else self._copies.get(node.message, node.message)
+
+    def follow(self, parent: str) -> None:
+        """Make the line ``parent`` the end of the view, through a rewind where it is not."""
+        target = self.ending(parent)
+        rows = self._rows
+        if target is None or target == rows.tip or self._are_siblings(target):
+            return
+        if rows.rewind(target):
+            return
+        self._return_to(parent)
+
+    def _are_siblings(self, target: str) -> bool:
+        """Whether all that follows ``target`` are results of one answer's tool calls.
+
+        Parallel calls each have their own line, and each result follows the line of its call: the next line follows
+        only one of them, but all were sent.
+        """
+        rows = self._rows
+        if target not in rows.view:
+            return False
+        for message in reversed(rows.view):
+            if message == target:
+                return True
+            if rows.messages[message].role != "tool":
+                return False
+        return False
+
+    def _return_to(self, key: str) -> None:
+        """Go back to a branch that was left: rewind to where it parts, then add its messages again, as copies."""
+        rows = self._rows
+        path: list[str] = []
+        seen: set[str] = set()
+        while key in self._nodes and key not in seen:
+            seen.add(key)
+            node = self._nodes[key]
+            message = self._copies.get(node.message, node.message)
+            if message and (not path or path[-1] != message):
+                path.append(message)
+            key = node.parent
+        missing: list[str] = []
+        for message in path:
+            if rows.rewind(message):
+                break
+            missing.append(message)
+        else:
+            rows.rewind("")
+        for message in reversed(missing):
+            again = rows.messages.get(message)
+            if again is None:
+                continue
+            name = rows.unique(message)
+            parts = tuple(msgspec.structs.replace(part, id=f"{name}/{at}") for at, part in enumerate(again.parts))
+            rows.add(msgspec.structs.replace(again, id=name, parts=parts, call=None))
+            self._copies[message] = name
+            self._copies |= {old: name for old, now in self._copies.items() if now == message}
