@@ -145,6 +145,9 @@ GEMINI_CHAT = replace(
     OPENAI_CHAT,
     name="gemini-chat",
     source="https://discuss.ai.google.dev/t/question-with-usage-in-openai-compatibility/98760",
+    cache_read=(),
+    cache_write=(),
+    reasoning=(),
     thinking="remainder",
     n=2,
 )
@@ -217,12 +220,13 @@ XAI_GRPC = Dialect(
     n=59,
 )
 
-# https://docs.mistral.ai/studio-api/conversations/advanced/prompt-caching
+# Thinking is part of completion_tokens and not told apart.
 MISTRAL = replace(
     OPENAI_CHAT,
     name="mistral",
     source="https://docs.mistral.ai/studio-api/conversations/advanced/prompt-caching",
     cache_read=(*_CHAT_CACHE_READ, "num_cached_tokens"),
+    reasoning=(),
     n=83,
 )
 

@@ -84,8 +84,21 @@ def _message(make: PartMaker, message: Json) -> Message:
 
 
 _ASSISTANT = frozenset(
-    """role content tool_calls function_call refusal annotations audio name prefix
-    reasoning_content reasoning reasoning_details extra_content""".split()
+    [
+        "role",
+        "content",
+        "tool_calls",
+        "function_call",
+        "refusal",
+        "annotations",
+        "audio",
+        "name",
+        "prefix",
+        "reasoning_content",
+        "reasoning",
+        "reasoning_details",
+        "extra_content",
+    ]
 )
 
 

@@ -28,8 +28,28 @@ from ullage.messages import (
 Json = dict[str, Any]
 
 READABLE = frozenset(
-    """text title url query queries code output stdout stderr input name arguments
-    content thinking results action source summary refusal transcript""".split()
+    [
+        "text",
+        "title",
+        "url",
+        "query",
+        "queries",
+        "code",
+        "output",
+        "stdout",
+        "stderr",
+        "input",
+        "name",
+        "arguments",
+        "content",
+        "thinking",
+        "results",
+        "action",
+        "source",
+        "summary",
+        "refusal",
+        "transcript",
+    ]
 )
 """Keys under which a provider item holds text that can be read."""
 
