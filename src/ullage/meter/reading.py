@@ -106,6 +106,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: Accuracy
     spend: Spend
     compactions: int = 0
+    call: str = ""
+    """The call this reading was taken for, when it was taken by ``Meter.before``."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -1,0 +1,86 @@
+"""What a reading rests on: the last actual, and what came after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ullage.messages import Message, ToolResultPart
+from ullage.meter.growth import Added
+from ullage.meter.view import Entry
+from ullage.usage import Usage
+
+if TYPE_CHECKING:
+    from ullage.meter.forecast import Forecast
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """A call whose input the provider reported, and the estimates of what that input was made of.
+
+    ``order`` is the newest view entry it covers. ``fixed``, ``reasoning`` and ``messages`` are what system and tools,
+    earlier reasoning, and messages were estimated at then, so that later changes can be taken by difference.
+    ``label`` says why the number is weaker than an actual, ``spread`` by which share; both are empty for an actual.
+    """
+
+    call: str
+    input: int
+    usage: Usage
+    order: int
+    fixed: float
+    reasoning: float
+    messages: float
+    stream: bool = False
+    label: str = ""
+    spread: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """What was added after the anchor's request, its own answer aside. Grows in O(1) a message."""
+
+    added: Added = field(default_factory=Added)
+    tokens: float = 0.0
+    users: int = 0
+    results: int = 0
+    messages: int = 0
+
+    def plus(self, entry: Entry, *, quiet: bool = False) -> Since:
+        """And this message. ``quiet`` messages, such as summaries, begin no turn."""
+        return self._and(entry, 1, quiet=quiet)
+
+    def minus(self, entry: Entry) -> Since:
+        """Without this message, which had been added."""
+        return self._and(entry, -1, quiet=False)
+
+    def _and(self, entry: Entry, sign: int, *, quiet: bool) -> Since:
+        message = entry.message
+        results = sum(isinstance(part, ToolResultPart) for part in message.parts)
+        return Since(
+            added=self.added + entry.cost.added if sign > 0 else self.added - entry.cost.added,
+            tokens=self.tokens + sign * entry.cost.tokens,
+            users=max(0, self.users + sign * (begins_turn(message) and not quiet)),
+            results=max(0, self.results + sign * results),
+            messages=max(0, self.messages + sign),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A call that was started: what was in view and what was expected, to be compared with its actual."""
+
+    order: int
+    fixed: float
+    reasoning: float
+    messages: float
+    forecast: Forecast
+    user_turn: bool
+    first: bool
+    marks: tuple[str, ...]
+    stream: bool
+    at: float
+
+
+def begins_turn(message: Message) -> bool:
+    """Whether a message holds a user's word, as against tool results that travel under the user's role."""
+    return message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts)

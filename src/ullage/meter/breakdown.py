@@ -1,0 +1,97 @@
+"""Rows that sum to the total exactly.
+
+Only the total is known well. The rows that can be estimated on their own are, Messages are what is left (seed 000's
+back-calculation), and inside Messages what its parts don't explain stands as *unattributed* instead of being hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ullage.meter.reading import Row, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """An estimate of one row, in tokens, before it is fitted to the total."""
+
+    name: str
+    tokens: float
+    source: Source = "estimated"
+    id: str = ""
+    note: str = ""
+    children: tuple[Share, ...] = ()
+    summed: bool = True
+
+
+class Breakdown(NamedTuple):
+    """The rows, and by how much the estimates of the others exceeded the total (0 when they did not)."""
+
+    rows: tuple[Row, ...]
+    excess: int
+
+
+def break_down(used: int, fixed: Sequence[Share], messages: Sequence[Share], *, reported: bool) -> Breakdown:
+    """Rows for ``used`` tokens: the ``fixed`` ones as estimated, Messages by difference. Their sum is ``used``.
+
+    ``messages`` are the estimates of what Messages hold. When the fixed rows alone exceed ``used``, they are scaled
+    down to it and Messages are 0. Without a reported total (``reported=False``) Messages are an estimate as well.
+    """
+    wanted = [share.tokens for share in fixed if share.summed]
+    total_fixed = round(sum(wanted))
+    excess = max(0, total_fixed - used)
+    granted = iter(apportion(used if excess else total_fixed, wanted))
+    rows = [row_of(share, next(granted) if share.summed else round(share.tokens)) for share in fixed]
+    left = used - sum(row.tokens for row in rows if row.summed)
+    source: Source = "by_difference" if reported else "estimated"
+    rows.append(Row(name="Messages", tokens=left, source=source, children=inside(left, messages)))
+    return Breakdown(tuple(rows), excess)
+
+
+def inside(total: int, shares: Sequence[Share]) -> tuple[Row, ...]:
+    """Children of a row of ``total`` tokens; what they don't explain is *unattributed*, and none is negative."""
+    explained = round(sum(share.tokens for share in shares))
+    granted = apportion(min(total, explained), [share.tokens for share in shares])
+    rows = [row_of(share, tokens) for share, tokens in zip(shares, granted, strict=True)]
+    if total > explained and rows:
+        rows.append(Row(name="Unattributed", tokens=total - explained, source="by_difference"))
+    return tuple(rows)
+
+
+def row_of(share: Share, tokens: int) -> Row:
+    """One row of ``tokens``, its children scaled to fit into it."""
+    children: tuple[Row, ...] = ()
+    if share.children:
+        weights = [child.tokens for child in share.children]
+        total = round(sum(weights)) if share.tokens <= 0 else round(tokens * min(1.0, sum(weights) / share.tokens))
+        granted = apportion(min(tokens, total), weights)
+        children = tuple(row_of(child, each) for child, each in zip(share.children, granted, strict=True))
+    return Row(
+        name=share.name,
+        tokens=tokens,
+        source=share.source,
+        children=children,
+        id=share.id,
+        summed=share.summed,
+        note=share.note,
+    )
+
+
+def apportion(total: int, weights: Sequence[float]) -> list[int]:
+    """``total`` split in whole tokens, in proportion to ``weights``, none negative, by largest remainder."""
+    positive = [max(0.0, weight) for weight in weights]
+    whole = sum(positive)
+    if not positive or whole <= 0 or total <= 0:
+        shares = [0] * len(positive)
+        if positive and total > 0:
+            shares[0] = total
+        return shares
+    exact = [weight * total / whole for weight in positive]
+    floors = [int(share) for share in exact]
+    missing = total - sum(floors)
+    by_remainder = sorted(range(len(exact)), key=lambda place: floors[place] - exact[place])
+    for place in by_remainder[:missing]:
+        floors[place] += 1
+    return floors

@@ -1,0 +1,67 @@
+"""The reasoning in the window, and how much of it the next input counts.
+
+Amounts are tokens by message, reported where the provider said them and estimated where not. Which of them count is
+the product of two rules: what the provider keeps (``ullage.reasoning``) and what the application sends (seed 004).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ullage.reasoning import ReasoningPolicy
+
+
+@dataclass(slots=True)
+class Carried:
+    """Reasoning by message, in order, with running sums: every question is answered without going through it."""
+
+    tokens: dict[str, float] = field(default_factory=dict)
+    all: float = 0.0
+    turn: float = 0.0
+    in_turn: set[str] = field(default_factory=set)
+
+    def put(self, message: str, tokens: float) -> None:
+        """Set the amount of a message; it belongs to the current turn if it is new."""
+        if message in self.tokens:
+            difference = tokens - self.tokens[message]
+            self.all += difference
+            self.turn += difference if message in self.in_turn else 0.0
+        else:
+            self.in_turn.add(message)
+            self.all += tokens
+            self.turn += tokens
+        self.tokens[message] = tokens
+
+    def remove(self, message: str) -> float:
+        """Forget a message that left the view; gives back its amount, 0 if it had none."""
+        tokens = self.tokens.pop(message, 0.0)
+        self.all -= tokens
+        if message in self.in_turn:
+            self.in_turn.discard(message)
+            self.turn -= tokens
+        return tokens
+
+    def begin_turn(self) -> None:
+        """A user message: what came before belongs to earlier turns."""
+        self.turn = 0.0
+        self.in_turn.clear()
+
+    def counted(self, policy: ReasoningPolicy, *, in_loop: bool, across_turns: bool, user_turn: bool) -> float:
+        """Tokens of reasoning in the next input.
+
+        ``in_loop`` and ``across_turns``: whether the provider counts what is sent back inside a tool loop, and from
+        earlier turns. ``user_turn``: the next request begins a turn, so that the current one is over.
+        """
+        if not in_loop and not across_turns:
+            return 0.0
+        if not policy.include_in_context or policy.strip == "all":
+            return 0.0
+        over = user_turn and not across_turns
+        if policy.strip == "all_but_last":
+            last = next(reversed(self.tokens), None)
+            if last is None or (not across_turns and (over or last not in self.in_turn)):
+                return 0.0
+            return self.tokens[last]
+        if across_turns:
+            return self.all
+        return 0.0 if over else self.turn

@@ -1,0 +1,50 @@
+"""Names for exact content: rolling digests over ids and revisions."""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from ullage.messages import Message, SystemBlock, Tool
+
+EMPTY = "0" * 16
+_SIZE = 8
+
+
+def digest(*pieces: str | bytes) -> str:
+    """Sixteen hexadecimal characters that name these pieces in this order."""
+    state = blake2b(digest_size=_SIZE)
+    for piece in pieces:
+        data = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
+        state.update(b"%d:" % len(data))
+        state.update(data)
+    return state.hexdigest()
+
+
+def roll(before: str, message: Message) -> str:
+    """The digest of a history that ends with ``message``, from the digest of what came before it."""
+    marks = [f"{message.id}.{message.revision}"]
+    marks += [f"{part.id}.{part.revision}" for part in message.parts]
+    return blake2b((before + "\n".join(marks)).encode("utf-8", "surrogatepass"), digest_size=_SIZE).hexdigest()
+
+
+def of_messages(messages: Iterable[Message]) -> str:
+    """The rolling digest of a whole history."""
+    rolled = EMPTY
+    for message in messages:
+        rolled = roll(rolled, message)
+    return rolled
+
+
+def of_system(system: Iterable[SystemBlock]) -> str:
+    """Names a system prompt by its content."""
+    return digest(*(piece for block in system for piece in (block.kind, block.name, block.text)))
+
+
+def of_tools(tools: Iterable[Tool]) -> str:
+    """Names a tool set by its declarations, in their order."""
+    return digest(
+        *(
+            piece
+            for tool in tools
+            for piece in (tool.name, tool.description, bytes(tool.schema), tool.kind, "deferred" * tool.deferred)
+        )
+    )

@@ -1,0 +1,520 @@
+"""The fold of a session's events into what is in its window and what is known about it.
+
+``Fold.apply`` is the only way in; it decides nothing and tells nobody. The state after n events depends on those n
+events alone, so that the fold of a prefix is the prefix of the fold. Events that don't concern the window change
+nothing but ``seq``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    Event,
+    LimitLearnt,
+    MessageAdded,
+    MessageReplaced,
+    ModelChanged,
+    ParamsChanged,
+    PolicyChanged,
+    Pruned,
+    Rewound,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+    Uncompacted,
+)
+from ullage.messages import Message, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.meter.anchor import Anchor, Pending, Since, begins_turn
+from ullage.meter.carried import Carried
+from ullage.meter.forecast import Forecast, Forecaster
+from ullage.meter.limits import ModelLimits, lookup
+from ullage.meter.spend import Purpose, Spend
+from ullage.meter.track import Step, Track
+from ullage.meter.view import Entry, View
+from ullage.meter.window import Limit, Limits
+from ullage.reasoning import ReasoningPolicy
+from ullage.tokens.calibration import Calibration
+from ullage.usage import Usage
+
+
+class Fold:
+    """Everything that is known of a session, from its events. Not for sharing between threads."""
+
+    def __init__(
+        self,
+        *,
+        limits: Limits,
+        calibration: Calibration,
+        estimator: str | Callable[[str], float],
+        policy: ReasoningPolicy,
+    ) -> None:
+        self.limits = limits
+        self.calibration = calibration
+        self.policy = policy
+        self.estimator = estimator
+        self.session = ""
+        self.seq = 0
+        self.model = ""
+        self.wire = ""
+        self.provider = ""
+        self.known: ModelLimits | None = None
+        self.forecaster = Forecaster("", "", "", estimator)
+        self.view = View()
+        self.carried = Carried()
+        self.since = Since()
+        self.system: tuple[SystemBlock, ...] | None = None
+        self.tools: tuple[Tool, ...] | None = None
+        self.params: dict[str, object] = {}
+        self.system_tokens: tuple[float, ...] = ()
+        self.tools_cost = self.forecaster.tools((), {})
+        self.anchor: Anchor | None = None
+        self.output: Entry | None = None
+        self.removed = 0.0
+        self.unlogged: float | None = None
+        """Tokens the first actual held beyond what the events explain, where the log has no system prompt."""
+        self.pending: dict[str, Pending] = {}
+        self.usages: dict[str, Usage] = {}
+        self.open_calls: set[str] = set()
+        self.compacted: dict[str, tuple[list[Entry], str, str]] = {}
+        self.compactions = 0
+        self.marks: list[str] = []
+        self.spend = Spend()
+        self.track = Track()
+
+    # -- the way in --
+
+    def apply(self, event: Event) -> None:
+        """Take one event in. Never raises for what a session may hold."""
+        self.seq = event.seq or self.seq + 1
+        self.session = event.session or self.session
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+
+    # -- what is asked of it --
+
+    @property
+    def fixed(self) -> float:
+        """Estimate of what every request carries beside its messages."""
+        return sum(self.system_tokens) + self.tools_cost.tokens
+
+    @property
+    def user_turn(self) -> bool:
+        """Whether the next request begins a turn. At rest it is taken to."""
+        return bool(self.since.users) or not (self.open_calls or self.since.results)
+
+    def reasoning_counted(self) -> float:
+        """Tokens of earlier reasoning in the next request, by the provider's rules and the application's policy."""
+        return self.forecaster.reasoning_counted(
+            self.carried, self.policy, self.calibration, user_turn=self.user_turn
+        )
+
+    def forecast(self) -> Forecast:
+        """What the next request holds. Costs O(1) in the length of the history."""
+        if self.anchor is None:
+            return self.forecaster.opening(
+                self.view, self.fixed, self.reasoning_counted(), messages=len(self.view), calibration=self.calibration
+            )
+        return self.forecaster.next(
+            self.anchor,
+            output=self.output,
+            since=self.since,
+            user_turn=self.user_turn,
+            changed=self.fixed - self.anchor.fixed,
+            removed=self.removed,
+            reasoning=self.reasoning_counted(),
+            policy=self.policy,
+            calibration=self.calibration,
+        )
+
+    # -- the session --
+
+    def _started(self, event: SessionStarted) -> None:
+        self._use_model(event.model, event.wire, event.provider)
+
+    def _model(self, event: ModelChanged) -> None:
+        self._use_model(event.model, event.wire or self.wire, event.provider or self.provider)
+
+    def _use_model(self, model: str, wire: str, provider: str) -> None:
+        if (model, wire, provider) == (self.model, self.wire, self.provider):
+            return
+        before = self.forecast() if len(self.view) or self.anchor else None
+        weight = self.view.tokens + self.fixed
+        old = self.forecaster
+        changed_model = bool(self.model) and model != self.model
+        self.model, self.wire, self.provider = model, wire, provider
+        self.forecaster = Forecaster(wire, provider, model, self.estimator)
+        self._look_up()
+        if changed_model:
+            self.marks.append("model")
+        if self.forecaster.same_units(old):
+            return
+        self._recount()
+        if before is not None and self.anchor is not None:
+            ratio = (self.view.tokens + self.fixed) / weight if weight > 0 else 1.0
+            self._carry_over(before, ratio)
+
+    def _look_up(self) -> None:
+        self.known = lookup(self.provider, self.model) if self.model else None
+        limits = self.limits
+        for name in ("window", "input_cap", "max_output"):
+            held: Limit | None = getattr(limits, name)
+            if held is not None and held.source in {"catalogue", "provider", "error"}:
+                limits = replace(limits, **{name: None})
+            value: int | None = getattr(self.known, name) if self.known else None
+            if value is not None and getattr(limits, name) is None:
+                limits = replace(limits, **{name: Limit(tokens=value, source="catalogue")})
+        self.limits = limits
+
+    def _recount(self) -> None:
+        """Every cost again, in the units of the new family."""
+        entries = list(self.view)
+        self.view = View(tool_names=self.view.tool_names)
+        self.carried = Carried()
+        for entry in entries:
+            self._enter(entry.message)
+        self.system_tokens = self.forecaster.system(self.system or ())
+        self.tools_cost = self.forecaster.tools(self.tools or (), self.params)
+
+    def _carry_over(self, before: Forecast, ratio: float) -> None:
+        """The last actual in the new units: by ratio, so that what no event explains is carried as well."""
+        self.anchor = Anchor(
+            call="",
+            input=max(0, round(before.tokens * ratio)),
+            usage=Usage(),
+            order=self.view.orders,
+            fixed=self.fixed,
+            reasoning=self.reasoning_counted(),
+            messages=self.view.tokens,
+            label="the model changed: carried over by ratio",
+            spread=0.1,
+        )
+        self.output = None
+        self.removed = 0.0
+        self.since = Since()
+        if self.unlogged is not None:
+            self.unlogged *= ratio
+
+    def _limit(self, event: LimitLearnt) -> None:
+        if not self.model or not event.model or event.model == self.model:
+            self.limits = self.limits.learn(event)
+
+    def _system(self, event: SystemChanged) -> None:
+        self.system = event.system
+        self.system_tokens = self.forecaster.system(event.system)
+
+    def _tools(self, event: ToolsChanged) -> None:
+        self.tools = event.tools
+        self.tools_cost = self.forecaster.tools(event.tools, self.params)
+
+    def _params(self, event: ParamsChanged) -> None:
+        self.params = event.params
+        self.tools_cost = self.forecaster.tools(self.tools or (), self.params)
+
+    def _policy(self, event: PolicyChanged) -> None:
+        self.policy = ReasoningPolicy(include_in_context=event.include_in_context, strip=event.strip)
+
+    # -- messages --
+
+    def _enter(self, message: Message) -> Entry:
+        entry = self.view.add(message, self.forecaster.message(message, self.view.tool_names))
+        if begins_turn(message):
+            self.carried.begin_turn()
+        self._carry(entry)
+        return entry
+
+    def _carry(self, entry: Entry) -> None:
+        usage = self.usages.get(entry.message.call or "")
+        tokens = self.forecaster.hidden(entry, usage)
+        if tokens > 0:
+            self.carried.put(entry.message.id, tokens)
+
+    def _message(self, event: MessageAdded) -> None:
+        message = event.message
+        if message.id in self.view.entries:
+            self._exchange(message)
+            return
+        entry = self._enter(message)
+        if message.role == "assistant":
+            self.open_calls = {part.call_id for part in message.of_type(ToolCallPart)}
+        for result in message.of_type(ToolResultPart):
+            self.open_calls.discard(result.call_id)
+        if self._is_output(message):
+            self.output = entry
+        else:
+            self.since = self.since.plus(entry)
+
+    def _replaced(self, event: MessageReplaced) -> None:
+        if event.message.id in self.view.entries:
+            self._exchange(event.message)
+        else:
+            self._message(MessageAdded(message=event.message))
+
+    def _exchange(self, message: Message) -> None:
+        old = self.view.entries[message.id]
+        cost = self.forecaster.message(message, self.view.tool_names)
+        anchored = self._is_anchored(old)
+        entry = self.view.replace(message, cost, keep_order=anchored)
+        if anchored:
+            self.removed += (old.cost.tokens - cost.tokens) * self._scale()
+        elif old is self.output:
+            self.output = entry
+        else:
+            self.since = self.since.minus(old).plus(entry)
+        self.carried.remove(message.id) if not cost.reasoning else self._carry(entry)
+
+    def _leave(self, message_id: str) -> Entry | None:
+        entry = self.view.remove(message_id)
+        if entry is None:
+            return None
+        if self._is_anchored(entry):
+            self.removed += entry.cost.tokens * self._scale()
+        elif entry is self.output:
+            self.output = None
+            self.removed += self._output_tokens()
+        else:
+            self.since = self.since.minus(entry)
+        self.carried.remove(message_id)
+        return entry
+
+    def _output_tokens(self) -> float:
+        """What of the last answer the formula counts apart from its reasoning."""
+        usage = self.anchor.usage if self.anchor else None
+        return float(usage.visible_output or usage.output or 0) if usage else 0.0
+
+    def _is_anchored(self, entry: Entry) -> bool:
+        return self.anchor is not None and entry.order <= self.anchor.order
+
+    def _is_output(self, message: Message) -> bool:
+        return self.anchor is not None and bool(message.call) and message.call == self.anchor.call
+
+    def _scale(self) -> float:
+        """Actual tokens per estimated token of what the anchor covers, without what every request carries."""
+        if self.anchor is None or self.anchor.messages <= 0:
+            return 1.0
+        every = self.unlogged + self.fixed if self.unlogged is not None else self.fixed
+        measured = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
+        return min(2.0, max(0.5, measured))
+
+    def _rewound(self, event: Rewound) -> None:
+        ids = list(self.view.entries)
+        after = ids if event.to not in self.view.entries else ids[ids.index(event.to) + 1 :]
+        for message_id in reversed(after):
+            self._leave(message_id)
+        last = self.view.last
+        self.open_calls = set()
+        if last is not None and last.message.role == "assistant":
+            self.open_calls = {part.call_id for part in last.message.of_type(ToolCallPart)}
+        if after:
+            self.marks.append("rewind")
+
+    def _pruned(self, event: Pruned) -> None:
+        by_message: dict[str, set[str]] = {}
+        for part_id in event.parts:
+            holder = self.view.holders.get(part_id)
+            if holder is not None:
+                by_message.setdefault(holder, set()).add(part_id)
+        for message_id, parts in by_message.items():
+            self._exchange(cleared(self.view.entries[message_id].message, parts, event.notice))
+        if by_message:
+            self.marks.append("prune")
+
+    def _compacted(self, event: CompactionCommitted) -> None:
+        gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
+        anchor = self.anchor.call if self.anchor else ""
+        order = list(self.view.entries)
+        left = [entry for each in gone if (entry := self._leave(each)) is not None]
+        summary = ""
+        if event.summary is not None:
+            summary = event.summary.id
+            cost = self.forecaster.message(event.summary, self.view.tool_names)
+            if event.summary_tokens is not None:
+                cost = self.forecaster.with_text_tokens(cost, event.summary_tokens)
+            entry = self.view.add(event.summary, cost)
+            self.since = self.since.plus(entry, quiet=True)
+            self.view.arrange([summary])
+        self.compacted[event.compaction] = (left, summary, anchor + "\n" + "\n".join(order))
+        self.compactions += 1
+        self.marks.append("compaction")
+
+    def _uncompacted(self, event: Uncompacted) -> None:
+        kept = self.compacted.pop(event.compaction, None)
+        if kept is None:
+            return
+        left, summary, before = kept
+        anchor, *order = before.split("\n")
+        self._leave(summary)
+        for entry in left:
+            if self.anchor is not None and self.anchor.call == anchor and self._is_anchored(entry):
+                self.removed -= entry.cost.tokens * self._scale()
+            else:
+                self.view.orders += 1
+                entry.order = self.view.orders
+                self.since = self.since.plus(entry, quiet=True)
+            self.view.put_back(entry)
+            self._carry(entry)
+        self.view.arrange(order)
+        self.compactions -= 1
+        self.marks.append("uncompact")
+
+    # -- calls --
+
+    def _call_started(self, event: CallStarted) -> None:
+        if event.purpose != "main":
+            return
+        self.pending[event.call] = Pending(
+            order=self.view.orders,
+            fixed=self.fixed,
+            reasoning=self.reasoning_counted(),
+            messages=self.view.tokens,
+            forecast=self.forecast(),
+            user_turn=self.user_turn,
+            first=self.anchor is None,
+            marks=tuple(self.marks),
+            stream=event.stream,
+            at=event.at,
+        )
+        self.marks.clear()
+
+    def _call_ended(self, event: CallEnded) -> None:
+        purpose: Purpose = event.purpose if event.outcome == "finished" else event.outcome
+        prices = self.known.prices if self.known else None
+        self.spend = self.spend.plus(event.usage, purpose=purpose, prices=prices)
+        if event.purpose != "main":
+            return
+        pending = self.pending.pop(event.call, None)
+        usage = event.usage
+        if usage is not None:
+            self.usages[event.call] = usage
+        context = usage.context if usage is not None and usage.verified else None
+        anchored = context is not None and context > 0 and event.outcome != "failed"
+        self._note_step(event, pending, context if anchored else None)
+        if not anchored or usage is None or context is None:
+            if event.outcome == "failed" and pending is not None:
+                self.marks[:0] = pending.marks
+            return
+        if pending is not None and self.anchor is not None:
+            self.calibration = self.forecaster.learn(
+                self.calibration, self.anchor, pending, actual=context, fixed=pending.fixed
+            )
+        self._set_anchor(event.call, usage, context, pending)
+
+    def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:
+        """From here on readings rest on this call's actual."""
+        order = pending.order if pending is not None else self._order_before(call)
+        entries = self.view.since(order)
+        own = [entry for entry in entries if entry.message.call == call]
+        messages = pending.messages if pending else self.view.tokens - sum(e.cost.tokens for e in entries)
+        first = self.anchor is None or (pending is not None and "compaction" in pending.marks)
+        if first:
+            fixed = pending.fixed if pending is not None else self.fixed
+            reasoning = pending.reasoning if pending is not None else 0.0
+            beyond = context - messages - fixed - reasoning - self.forecaster.base
+            self.unlogged = max(0.0, beyond) if self.system is None else None
+        self.anchor = Anchor(
+            call=call,
+            input=context,
+            usage=usage,
+            order=order,
+            fixed=pending.fixed if pending is not None else self.fixed,
+            reasoning=pending.reasoning if pending is not None else 0.0,
+            messages=messages,
+            stream=pending.stream if pending is not None else False,
+        )
+        self.output = own[-1] if own else None
+        self.removed = 0.0
+        self.since = Since()
+        for entry in entries:
+            if entry is not self.output:
+                self.since = self.since.plus(entry)
+        if self.output is not None:
+            self._carry(self.output)
+
+    def _order_before(self, call: str) -> int:
+        """For a call whose start was not recorded: everything before its own answer was sent."""
+        last = self.view.last
+        if last is not None and last.message.call == call:
+            return last.order - 1
+        return self.view.orders
+
+    def _note_step(self, event: CallEnded, pending: Pending | None, actual: int | None) -> None:
+        if pending is None:
+            return
+        forecast = pending.forecast
+        self.track.add(
+            Step(
+                number=len(self.track.steps) + 1,
+                call=event.call,
+                estimated=forecast.tokens,
+                low=forecast.low,
+                high=forecast.high,
+                at=event.at or pending.at,
+                actual=actual,
+                marks=pending.marks,
+                first=pending.first,
+            )
+        )
+
+
+def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:
+    """The message with a notice in the place of these tool results' content."""
+    chosen = set(parts)
+    return _with_parts(
+        message,
+        tuple(
+            _cleared_result(part, notice) if isinstance(part, ToolResultPart) and part.id in chosen else part
+            for part in message.parts
+        ),
+    )
+
+
+def _cleared_result(part: ToolResultPart, notice: str) -> ToolResultPart:
+    return ToolResultPart(
+        id=part.id,
+        call_id=part.call_id,
+        name=part.name,
+        content=(TextPart(id=f"{part.id}.notice", text=notice),),
+        is_error=part.is_error,
+        cleared=True,
+        revision=part.revision + 1,
+        provider=part.provider,
+        extra=part.extra,
+    )
+
+
+def _with_parts(message: Message, parts: tuple[Any, ...]) -> Message:
+    return Message(
+        id=message.id,
+        role=message.role,
+        parts=parts,
+        origin=message.origin,
+        call=message.call,
+        interrupted=message.interrupted,
+        revision=message.revision + 1,
+        extra=message.extra,
+    )
+
+
+_HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
+    SessionStarted: Fold._started,
+    ModelChanged: Fold._model,
+    LimitLearnt: Fold._limit,
+    SystemChanged: Fold._system,
+    ToolsChanged: Fold._tools,
+    ParamsChanged: Fold._params,
+    PolicyChanged: Fold._policy,
+    MessageAdded: Fold._message,
+    MessageReplaced: Fold._replaced,
+    Rewound: Fold._rewound,
+    Pruned: Fold._pruned,
+    CompactionCommitted: Fold._compacted,
+    Uncompacted: Fold._uncompacted,
+    CallStarted: Fold._call_started,
+    CallEnded: Fold._call_ended,
+}

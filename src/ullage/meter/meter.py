@@ -1,0 +1,400 @@
+"""The Meter: beside any loop, tells what the next request holds.
+
+    meter = ullage.Meter("claude-haiku-4-5", window=200_000)
+    reading = meter.before(body)                  # what is about to be sent: a Request, or the provider's own JSON
+    answer = client.messages.create(**body)
+    meter.after(reading.call, answer.usage, answer.content)
+    meter.should_compact()                        # the same number that is displayed
+
+No network, no files, no clock: all it does beside counting is to write two lines to the log at each actual.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ullage.codec.bodies import read_body, read_output
+from ullage.codec.usage import dialect_for, normalise
+from ullage.events import (
+    Amount,
+    Calibrated,
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    Event,
+    Fingerprint,
+    MessageAdded,
+    MessageReplaced,
+    ModelChanged,
+    Outcome,
+    ParamsChanged,
+    PolicyChanged,
+    Purpose,
+    Rewound,
+    SessionStarted,
+    SystemChanged,
+    ToolsChanged,
+)
+from ullage.messages import Message, Request
+from ullage.meter import fingerprint, rows
+from ullage.meter.fold import Fold
+from ullage.meter.forecast import Forecast
+from ullage.meter.reading import Basis, Reading, Used
+from ullage.meter.rows import Item
+from ullage.meter.track import Step
+from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
+from ullage.reasoning import ReasoningPolicy
+from ullage.tokens.calibration import Calibration
+from ullage.usage import Usage
+
+log = logging.getLogger("ullage.meter")
+
+PROVIDERS = {
+    "anthropic": "messages",
+    "openai": "responses",
+    "google": "generateContent",
+    "vertex": "generateContent",
+    "bedrock": "converse",
+    "azure": "chat",
+    "openrouter": "chat",
+    "deepseek": "chat",
+    "xai": "chat",
+    "mistral": "chat",
+    "groq": "chat",
+    "cohere": "cohere-v2",
+    "ollama": "chat",
+}
+"""Providers that may stand before a model's name (``anthropic:claude-haiku-4-5``), and the wire they usually speak."""
+
+
+class Meter:
+    """What is in the window of one session, from its events or from the requests and usages of somebody's own loop.
+
+    ``model`` may name its provider (``anthropic:claude-haiku-4-5``). ``window`` is the user's word and wins over every
+    other source; ``default_window`` is used where nobody knows. ``reserve`` is kept for the answer; ``trigger`` is where
+    compaction starts, a share of the window up to 1 or tokens above; ``auto=False`` means never. ``calibration`` is what
+    was learnt earlier, and ``meter.calibration`` what is known now. ``estimator`` is ``auto`` (a real tokenizer where
+    ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``, ``gemini-cli``, or a function from text to tokens, which is
+    then taken as it is. ``on_event`` is called with every event that ``before`` and ``after`` make, after it was applied:
+    together they are the session's ledger. Not for sharing between threads. Raises ``SettingError`` for settings that
+    can't be.
+    """
+
+    def __init__(
+        self,
+        model: str = "",
+        *,
+        wire: str = "",
+        provider: str = "",
+        window: int | None = None,
+        reserve: int | None = None,
+        trigger: float | int = DEFAULT_TRIGGER,
+        auto: bool = True,
+        default_window: int | None = None,
+        calibration: Calibration | None = None,
+        estimator: str | Callable[[str], float] = "auto",
+        policy: ReasoningPolicy | None = None,
+        session: str = "",
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        limits = Limits(
+            window=None if window is None else Limit(tokens=window, source="user"),
+            reserve=reserve,
+            trigger=trigger,
+            auto=auto,
+            default_window=default_window,
+        )
+        self._fold = Fold(
+            limits=limits,
+            calibration=calibration or Calibration(),
+            estimator=estimator,
+            policy=policy or ReasoningPolicy(),
+        )
+        self._on_event = on_event
+        self._calls = 0
+        self._session = session
+        if model:
+            provider, model = split_model(model, provider)
+            self._emit(SessionStarted(model=model, wire=wire or PROVIDERS.get(provider, ""), provider=provider))
+
+    # -- beside a loop --
+
+    def before(self, request: Request | Mapping[str, Any], *, call: str = "", purpose: Purpose = "main") -> Reading:
+        """The reading of a request that is about to be sent; ``reading.call`` names it for ``after``.
+
+        ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last request is
+        counted. Raises ``InvalidRequest`` for a body that none of the wires could have been sent.
+        """
+        if not isinstance(request, Request):
+            request = read_body(request, wire=self._fold.wire or None, provider=self._fold.provider or None)
+        self._calls += 1
+        name = call or f"call-{self._calls}"
+        if purpose == "main":
+            self._follow(request)
+        reading = self.reading()
+        self._emit(
+            CallStarted(
+                call=name,
+                purpose=purpose,
+                fingerprint=self.fingerprint(),
+                estimate=Amount(tokens=reading.used.tokens, low=reading.used.low, high=reading.used.high),
+                snapshot=reading.snapshot_id,
+                stream=request.stream,
+            )
+        )
+        return msgspec.structs.replace(reading, call=name)
+
+    def after(
+        self,
+        call: str,
+        usage: Usage | Mapping[str, Any] | object | None,
+        output: Message | object | None = None,
+        *,
+        outcome: Outcome = "finished",
+        purpose: Purpose = "main",
+    ) -> Reading:
+        """The reading after a call has ended.
+
+        ``usage`` is what the provider reported (its own object, or ``None`` when it said nothing); ``output`` is the answer
+        (its content, or a ``Message``), which may also simply come back in the next request. A failed call changes nothing
+        but the spend.
+        """
+        if usage is not None and not isinstance(usage, Usage):
+            usage = normalise(dialect_for(self._fold.wire, self._fold.provider), usage)
+        self._emit(CallEnded(call=call, outcome=outcome, usage=usage, purpose=purpose))
+        if output is not None and purpose == "main" and outcome != "failed":
+            message = output if isinstance(output, Message) else read_output(self._fold.wire, output)
+            if message.parts:
+                message = msgspec.structs.replace(message, call=call, id=message.id or f"{call}.answer")
+                self._emit(MessageAdded(message=message))
+        return self.reading()
+
+    # -- from events --
+
+    def apply(self, event: Event) -> None:
+        """Take in one event of a session: O(its parts). Never raises for what a session may hold."""
+        compared = self._fold.track.compared, self._fold.track.last
+        self._fold.apply(event)
+        if (self._fold.track.compared, self._fold.track.last) != compared:
+            self._log_actual()
+
+    # -- what it says --
+
+    def reading(self) -> Reading:
+        """The window now: at rest, as if the next request began a user turn. O(rows), whatever the history's length."""
+        fold = self._fold
+        forecast = fold.forecast()
+        window = fold.limits.known_window
+        reserve = fold.limits.kept_reserve
+        used = Used(tokens=forecast.tokens, low=forecast.low, high=forecast.high)
+        return Reading(
+            snapshot_id=self._snapshot(forecast, window.tokens),
+            session=fold.session,
+            seq=fold.seq,
+            model=fold.model,
+            window=window,
+            input_limit=fold.limits.input_limit,
+            compaction_point=fold.limits.compaction_point,
+            used=used,
+            reserve=reserve,
+            free=None if window.tokens is None else window.tokens - reserve - used.tokens,
+            rows=rows.rows_of(fold, forecast),
+            basis=basis_of(forecast, fold.anchor.call if fold.anchor else ""),
+            accuracy=fold.track.accuracy,
+            spend=fold.spend,
+            compactions=fold.compactions,
+            notes=self._notes(forecast),
+        )
+
+    def should_compact(self) -> bool:
+        """True when the upper end of the reading has reached the compaction point."""
+        point = self._fold.limits.compaction_point
+        return point is not None and self._fold.forecast().high >= point
+
+    def largest(self, count: int = 10) -> tuple[Item, ...]:
+        """The parts that cost most. Goes through the whole view once."""
+        return rows.largest(self._fold, count)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every main call so far: estimate, actual, and what happened before it."""
+        return tuple(self._fold.track.steps)
+
+    @property
+    def calibration(self) -> Calibration:
+        """What has been learnt, for another Meter or a store."""
+        return self._fold.calibration
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages in view, in order."""
+        return tuple(entry.message for entry in self._fold.view)
+
+    def usage_of(self, message: Message) -> Usage | None:
+        """What the provider reported for the call that made a message."""
+        return self._fold.usages.get(message.call or "")
+
+    def fingerprint(self) -> Fingerprint:
+        """Names the exact content of the next request."""
+        fold = self._fold
+        return Fingerprint(
+            wire=fold.wire,
+            endpoint=fold.provider,
+            model=fold.model,
+            system=fingerprint.of_system(fold.system or ()),
+            tools=fingerprint.of_tools(fold.tools or ()),
+            digest=fold.view.digest,
+            count=len(fold.view),
+        )
+
+    # -- inside --
+
+    def _emit(self, event: Event) -> None:
+        seq = self._fold.seq + 1
+        event = msgspec.structs.replace(event, session=self._session, seq=seq, id=f"{self._session or 'event'}-{seq}")
+        self.apply(event)
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _follow(self, request: Request) -> None:
+        """Events for what the request changes against what is in view."""
+        fold = self._fold
+        if (request.model, request.wire, request.provider or fold.provider) != (fold.model, fold.wire, fold.provider):
+            self._emit(
+                ModelChanged(
+                    model=request.model or fold.model, wire=request.wire, provider=request.provider or fold.provider
+                )
+            )
+        if fold.system is None or fold.system != request.system:
+            self._emit(SystemChanged(system=request.system))
+        if fold.tools is None or fold.tools != request.tools:
+            self._emit(ToolsChanged(tools=request.tools))
+        if fold.params != request.params:
+            self._emit(ParamsChanged(params=request.params))
+        self._follow_messages(request.messages)
+
+    def _follow_messages(self, messages: tuple[Message, ...]) -> None:
+        held = [entry.message for entry in self._fold.view]
+        same = 0
+        for old, new in zip(held, messages, strict=False):
+            if old is not new and not same_content(old, new):
+                break
+            same += 1
+        if same < len(held):
+            self._diverge(held, messages, same)
+            return
+        for message in messages[same:]:
+            self._emit(MessageAdded(message=self._as_output(message)))
+
+    def _diverge(self, held: list[Message], messages: tuple[Message, ...], same: int) -> None:
+        """The request is no extension: edits in place, a shorter history, or another one."""
+        old_tail, new_tail = held[same:], messages[same:]
+        kept = 0
+        while kept < min(len(old_tail), len(new_tail)) and same_content(old_tail[-1 - kept], new_tail[-1 - kept]):
+            kept += 1
+        gone, come = old_tail[: len(old_tail) - kept], new_tail[: len(new_tail) - kept]
+        if len(gone) == len(come):
+            for old, new in zip(gone, come, strict=True):
+                self._emit(
+                    MessageReplaced(
+                        message=msgspec.structs.replace(new, id=old.id, revision=old.revision + 1, call=old.call)
+                    )
+                )
+        elif kept and len(come) <= 1:
+            self._emit(
+                CompactionCommitted(
+                    compaction=f"compaction-{self._fold.seq + 1}",
+                    summary=come[0] if come else None,
+                    summarised=tuple(message.id for message in gone),
+                )
+            )
+        else:
+            self._emit(Rewound(to=held[same - 1].id if same else ""))
+            for message in new_tail:
+                self._emit(MessageAdded(message=self._as_output(message)))
+
+    def _as_output(self, message: Message) -> Message:
+        """The answer of the last call may come back in the request only: then it is known by its place."""
+        fold = self._fold
+        if message.role != "assistant" or message.call or fold.anchor is None or fold.output is not None:
+            return message
+        return message if fold.since.messages else msgspec.structs.replace(message, call=fold.anchor.call or None)
+
+    def _snapshot(self, forecast: Forecast, window: int | None) -> str:
+        fold = self._fold
+        said = (fold.session, fold.seq, fold.model, forecast.tokens, forecast.low, forecast.high, window)
+        return fingerprint.digest(*map(str, said))
+
+    def _notes(self, forecast: Forecast) -> tuple[str, ...]:
+        fold = self._fold
+        notes = list(forecast.notes)
+        if fold.limits.known_window.tokens is None:
+            name = fold.model or "this model"
+            notes.append(f"The window of {name} is unknown: set window=… (or default_window=…) to say it.")
+        return tuple(notes)
+
+    def _log_actual(self) -> None:
+        last = self._fold.track.last
+        if last is None or last.actual is None or last.error is None or last.error_percent is None:
+            return
+        log.info(
+            "Context estimate: estimated=%d, actual=%d, error=%+d (%+.1f%%)",
+            last.estimated,
+            last.actual,
+            last.error,
+            last.error_percent,
+        )
+        fold = self._fold
+        messages = last.actual - fold.fixed
+        if fold.view.tokens > 0:
+            log.info(
+                "Context calibration: actual=%d, estimate=%d, ratio=%.2f",
+                messages,
+                round(fold.view.tokens),
+                messages / fold.view.tokens,
+            )
+
+
+def basis_of(forecast: Forecast, call: str) -> Basis:
+    """The formula's terms in whole tokens; what rounding leaves is in ``new``."""
+    last_input = forecast.last_input
+    last_output, changed, removed = round(forecast.last_output), round(forecast.changed), round(-forecast.removed)
+    return Basis(
+        last_input=last_input,
+        last_output=last_output,
+        new=forecast.tokens - (last_input or 0) - last_output - changed - removed,
+        changed=changed,
+        removed=removed,
+        call=call,
+        label=forecast.label,
+    )
+
+
+def same_content(one: Message, other: Message) -> bool:
+    """Whether two messages say the same, whatever their ids."""
+    if one is other or (one.id == other.id and one == other):
+        return True
+    if one.role != other.role or len(one.parts) != len(other.parts):
+        return False
+    return all(_bare(a) == _bare(b) for a, b in zip(one.parts, other.parts, strict=True))
+
+
+def _bare(part: msgspec.Struct) -> dict[str, object]:
+    fields = msgspec.structs.asdict(part)
+    for name in ("id", "revision"):
+        fields.pop(name, None)
+    if "content" in fields:
+        fields["content"] = [_bare(each) for each in part.content]  # type: ignore[attr-defined]
+    return fields
+
+
+def split_model(model: str, provider: str = "") -> tuple[str, str]:
+    """``provider:model`` in its two halves; a colon that belongs to the model's own id is left alone."""
+    head, colon, tail = model.partition(":")
+    if colon and not provider and head in PROVIDERS:
+        return head, tail
+    return provider, model

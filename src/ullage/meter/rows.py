@@ -1,0 +1,156 @@
+"""The rows of a reading, from the fold."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ullage.messages import SystemBlock, Tool
+from ullage.meter.breakdown import Share, break_down
+from ullage.meter.fold import Fold
+from ullage.meter.forecast import Forecast
+from ullage.meter.reading import Row
+
+log = logging.getLogger("ullage.meter")
+
+SYSTEM_ROWS = {
+    "prompt": "System prompt",
+    "instructions": "Instruction files",
+    "memory": "Memory files",
+    "skills": "Skills",
+    "agents": "Agents",
+}
+UNLOGGED = "Not in the log"
+DEFERRED = "Deferred tools"
+SUMMARY = "Summary"
+
+
+class Item(NamedTuple):
+    """One part in view and what it is estimated to cost. ``position`` is its message's place, from 1."""
+
+    message: str
+    part: str
+    row: str
+    name: str
+    tokens: int
+    position: int
+
+
+def rows_of(fold: Fold, forecast: Forecast) -> tuple[Row, ...]:
+    """The top rows, which sum to ``forecast.tokens``, and what each is made of. Costs O(rows)."""
+    fixed = [*_system_shares(fold), *_tool_shares(fold), *_unlogged_share(fold), *_summary_share(fold)]
+    result = break_down(
+        forecast.tokens, fixed, _message_shares(fold, forecast), reported=forecast.last_input is not None
+    )
+    if result.excess:
+        log.warning(
+            "Back-calculated messages negative (-%d), estimates of the other rows are too high", result.excess
+        )
+    return result.rows
+
+
+def largest(fold: Fold, count: int) -> tuple[Item, ...]:
+    """The parts that cost most, largest first. Goes through the whole view."""
+    items = [
+        Item(entry.message.id, part.id, part.row, part.name, round(part.tokens), position)
+        for position, entry in enumerate(fold.view, 1)
+        for part in entry.cost.parts
+    ]
+    return tuple(sorted(items, key=lambda item: -item.tokens)[:count])
+
+
+def _system_shares(fold: Fold) -> list[Share]:
+    blocks = fold.system or ()
+    by_kind: dict[str, list[tuple[SystemBlock, float]]] = {}
+    for block, tokens in zip(blocks, fold.system_tokens, strict=True):
+        by_kind.setdefault(block.kind, []).append((block, tokens))
+    return [
+        Share(
+            name=SYSTEM_ROWS[kind] if len(held) == 1 or kind == "prompt" else f"{SYSTEM_ROWS[kind]} ({len(held)})",
+            tokens=sum(tokens for _, tokens in held),
+            children=tuple(Share(name=block.name or kind, tokens=tokens) for block, tokens in held)
+            if len(held) > 1 or held[0][0].name
+            else (),
+        )
+        for kind, held in by_kind.items()
+    ]
+
+
+def _tool_shares(fold: Fold) -> list[Share]:
+    tools = fold.tools or ()
+    loaded = [(tool, cost) for tool, cost in zip(tools, fold.tools_cost.each, strict=True) if not tool.deferred]
+    deferred = [(tool, cost) for tool, cost in zip(tools, fold.tools_cost.deferred, strict=True) if tool.deferred]
+    shares: list[Share] = []
+    if loaded:
+        children = _by_server(loaded)
+        if fold.tools_cost.overhead >= 1:
+            children.append(Share(name="once for all", tokens=fold.tools_cost.overhead))
+        biggest = sorted(loaded, key=lambda pair: -pair[1])[:2]
+        shares.append(
+            Share(
+                name=f"Tools ({len(loaded)})",
+                tokens=fold.tools_cost.tokens,
+                children=tuple(children),
+                note="largest: " + " · ".join(f"{tool.name} {cost:,.0f}" for tool, cost in biggest),
+            )
+        )
+    if deferred:
+        shares.append(
+            Share(
+                name=f"{DEFERRED} ({len(deferred)})",
+                tokens=sum(cost for _, cost in deferred),
+                children=tuple(_by_server(deferred)),
+                summed=False,
+                note="not in the request until looked up",
+            )
+        )
+    return shares
+
+
+def _by_server(tools: Iterable[tuple[Tool, float]]) -> list[Share]:
+    servers: dict[str, list[Share]] = {}
+    for tool, cost in sorted(tools, key=lambda pair: -pair[1]):
+        servers.setdefault(tool.server, []).append(Share(name=tool.name, tokens=cost, id=tool.name))
+    own = servers.pop("", [])
+    mcp = [
+        Share(name=f"MCP {server} ({len(held)})", tokens=sum(share.tokens for share in held), children=tuple(held))
+        for server, held in servers.items()
+    ]
+    return sorted([*own, *mcp], key=lambda share: -share.tokens)
+
+
+def _unlogged_share(fold: Fold) -> list[Share]:
+    if not fold.unlogged or fold.system is not None:
+        return []
+    return [
+        Share(
+            name=UNLOGGED,
+            tokens=fold.unlogged,
+            source="by_difference",
+            note="system prompt, tools and what else the first request held",
+        )
+    ]
+
+
+def _summary_share(fold: Fold) -> list[Share]:
+    tokens = sum(amount for (row, _), amount in fold.view.rows.items() if row == SUMMARY)
+    return [Share(name=SUMMARY, tokens=tokens)] if tokens >= 0.5 else []
+
+
+def _message_shares(fold: Fold, forecast: Forecast) -> Sequence[Share]:
+    grouped: dict[str, list[Share]] = {}
+    for (row, name), tokens in fold.view.rows.items():
+        if tokens >= 0.5 and row != SUMMARY:
+            grouped.setdefault(row, []).append(Share(name=name, tokens=tokens))
+    shares = [
+        Share(
+            name=row,
+            tokens=sum(share.tokens for share in held),
+            children=tuple(sorted(held, key=lambda share: -share.tokens)) if held[0].name else (),
+        )
+        for row, held in grouped.items()
+    ]
+    if forecast.reasoning >= 0.5:
+        shares.append(Share(name="Reasoning", tokens=forecast.reasoning, note="sent back and counted"))
+    return sorted(shares, key=lambda share: -share.tokens)

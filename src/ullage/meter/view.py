@@ -1,0 +1,120 @@
+"""What is in the window, with running sums: adding, replacing and removing a message costs O(its parts)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ullage.meter import fingerprint
+from ullage.meter.cost import MessageCost
+from ullage.messages import Message, ToolCallPart, ToolResultPart
+
+
+@dataclass(slots=True)
+class Entry:
+    """One message in view. ``order`` grows with every entry made, so that it tells what an anchor covers."""
+
+    message: Message
+    cost: MessageCost
+    order: int
+
+
+@dataclass(slots=True)
+class View:
+    """The messages of the next request, in order, and the sums of their costs by row."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    rows: dict[tuple[str, str], float] = field(default_factory=dict)
+    tokens: float = 0.0
+    orders: int = 0
+    tool_names: dict[str, str] = field(default_factory=dict)
+    """Name of the tool by call id, for results that don't say it."""
+    holders: dict[str, str] = field(default_factory=dict)
+    """Id of the message by id of the tool result part, for pruning."""
+    recent: dict[str, Entry] = field(default_factory=dict)
+    """Entries made after the last order that ``since`` was asked for."""
+    _digest: str | None = fingerprint.EMPTY
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+    @property
+    def last(self) -> Entry | None:
+        """The newest entry, if there is one."""
+        return next(reversed(self.entries.values()), None)
+
+    @property
+    def digest(self) -> str:
+        """The rolling digest over ids and revisions of everything in view."""
+        if self._digest is None:
+            self._digest = fingerprint.of_messages(entry.message for entry in self)
+        return self._digest
+
+    def add(self, message: Message, cost: MessageCost) -> Entry:
+        """Put a message at the end."""
+        self.orders += 1
+        entry = Entry(message, cost, self.orders)
+        self.entries[message.id] = self.recent[message.id] = entry
+        if self._digest is not None:
+            self._digest = fingerprint.roll(self._digest, message)
+        self._count(entry, 1)
+        return entry
+
+    def replace(self, message: Message, cost: MessageCost, *, keep_order: bool) -> Entry:
+        """Put a message in the place of the one with its id."""
+        old = self.entries[message.id]
+        self._count(old, -1)
+        if not keep_order:
+            self.orders += 1
+        entry = Entry(message, cost, old.order if keep_order else self.orders)
+        self.entries[message.id] = entry
+        if not keep_order or message.id in self.recent:
+            self.recent[message.id] = entry
+        self._digest = None
+        self._count(entry, 1)
+        return entry
+
+    def remove(self, message_id: str) -> Entry | None:
+        """Take a message out; ``None`` when it is not in view."""
+        entry = self.entries.pop(message_id, None)
+        self.recent.pop(message_id, None)
+        if entry is not None:
+            self._digest = None
+            self._count(entry, -1)
+        return entry
+
+    def arrange(self, ids: Iterable[str]) -> None:
+        """Bring the entries into this order; ids that are not in view are passed over, others keep their place after."""
+        first = {each: self.entries[each] for each in ids if each in self.entries}
+        self.entries = first | {each: entry for each, entry in self.entries.items() if each not in first}
+        self._digest = None
+
+    def put_back(self, entry: Entry) -> None:
+        """An entry that had been removed is in view again, with the order it has."""
+        self.entries[entry.message.id] = entry
+        self.recent[entry.message.id] = entry
+        self._digest = None
+        self._count(entry, 1)
+
+    def since(self, order: int) -> list[Entry]:
+        """Entries made after ``order``, oldest first. ``order`` may only grow from call to call."""
+        self.recent = {each: entry for each, entry in self.recent.items() if entry.order > order}
+        return list(self.recent.values())
+
+    def _count(self, entry: Entry, sign: int) -> None:
+        self.tokens += sign * entry.cost.tokens
+        rows = self.rows
+        for part in entry.cost.parts:
+            key = (part.row, part.name)
+            rows[key] = rows.get(key, 0.0) + sign * part.tokens
+        for piece in entry.message.parts:
+            if isinstance(piece, ToolCallPart) and sign > 0:
+                self.tool_names[piece.call_id] = piece.name
+            elif isinstance(piece, ToolResultPart):
+                if sign > 0:
+                    self.holders[piece.id] = entry.message.id
+                else:
+                    self.holders.pop(piece.id, None)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from ullage.meter.limits import Prices, Rate
+from ullage.meter.reading import Accuracy, Basis, Reading, Used, Window
+from ullage.meter.spend import Money, Spend, cost_of, merge_sums
+from ullage.usage import Usage, UsageSum
+
+PRICES = Prices((Rate(0, 3.0, 15.0, 0.3, 3.75), Rate(200_000, 6.0, 22.5, 0.6, 7.5)))
+
+
+def reading() -> Reading:
+    return Reading(
+        snapshot_id="s-1",
+        session="one",
+        seq=1,
+        model="m",
+        window=Window(tokens=1_000, source="user"),
+        input_limit=900,
+        compaction_point=800,
+        used=Used(tokens=10, low=9, high=11),
+        reserve=100,
+        free=890,
+        rows=(),
+        basis=Basis(last_input=None, last_output=0, new=10, changed=0, removed=0),
+        accuracy=Accuracy(),
+        spend=Spend(),
+    )
+
+
+def test_tokens_are_summed_by_kind_under_what_the_call_was_for() -> None:
+    spend = Spend()
+    spend = spend.plus(Usage(input=100, output=10, cache_read=40, cache_write=0, reasoning=4))
+    spend = spend.plus(Usage(input=200, output=20, cache_read=60, cache_write=5, reasoning=6))
+    spend = spend.plus(Usage(input=50, output=5), purpose="summary")
+    main = spend.by_purpose["main"]
+    assert (main.calls, main.input, main.output, main.cache_read, main.cache_write, main.reasoning) == (2, 300, 30, 100, 5, 10)
+    assert spend.by_purpose["summary"].input == 50
+    assert spend.all.input == 350
+    assert spend.all.calls == 3
+
+
+def test_a_sum_says_how_many_calls_did_not_report_a_kind() -> None:
+    spend = Spend().plus(Usage(input=100)).plus(Usage(input=1, output=2, reasoning=0)).plus(None, purpose="cancelled")
+    assert spend.by_purpose["main"].unsaid == {"output": 1, "reasoning": 1, "cache_read": 2, "cache_write": 2}
+    assert spend.by_purpose["cancelled"].calls == 1
+    assert spend.all.unsaid["input"] == 1
+
+
+def test_money_is_charged_by_kind_at_list_prices() -> None:
+    usage = Usage(input=100_000, output=1_000, cache_read=60_000, cache_write=10_000)
+    cost = cost_of(usage, PRICES)
+    assert cost is not None
+    assert cost.usd == pytest.approx((30_000 * 3 + 60_000 * 0.3 + 10_000 * 3.75 + 1_000 * 15) / 1e6)
+    assert cost.exact
+
+
+def test_a_prompt_past_a_tier_pays_that_tier_for_everything() -> None:
+    usage = Usage(input=200_001, output=10, cache_read=0, cache_write=0)
+    cost = cost_of(usage, PRICES)
+    assert cost is not None
+    assert cost.usd == pytest.approx((200_001 * 6 + 10 * 22.5) / 1e6)
+    at_the_edge = cost_of(Usage(input=200_000, output=0, cache_read=0), PRICES)
+    assert at_the_edge is not None
+    assert at_the_edge.usd == pytest.approx(0.6)
+
+
+def test_a_cost_with_something_missing_is_not_exact() -> None:
+    no_cache_price = Prices((Rate(0, 1.0, 2.0, None, None),))
+    bound = cost_of(Usage(input=1_000_000, output=0, cache_read=500_000, cache_write=0), no_cache_price)
+    assert bound is not None
+    assert (bound.usd, bound.exact) == (1.0, False)
+    unsaid_cache = cost_of(Usage(input=100, output=1), PRICES)
+    assert unsaid_cache is not None
+    assert not unsaid_cache.exact
+    unsaid_output = cost_of(Usage(input=100, cache_read=0), PRICES)
+    assert unsaid_output is not None
+    assert not unsaid_output.exact
+    assert cost_of(Usage(), PRICES) is None
+
+
+def test_money_keeps_priced_and_unpriced_calls_apart() -> None:
+    spend = Spend().plus(Usage(input=1_000_000, output=0, cache_read=0, cache_write=0), prices=PRICES)
+    spend = spend.plus(Usage(input=5, output=5)).plus(None, prices=PRICES).plus(Usage(input=5, output=5), prices=PRICES)
+    assert spend.money == Money(usd=pytest.approx(6.0, abs=0.001), priced=2, unpriced=2, inexact=1)
+
+
+def test_merging_sums_is_summing_their_calls() -> None:
+    first = UsageSum().plus(Usage(input=1)).plus(Usage(input=2, output=3))
+    second = UsageSum().plus(None)
+    assert merge_sums([first, second]) == UsageSum().plus(Usage(input=1)).plus(Usage(input=2, output=3)).plus(None)
+    assert merge_sums([]) == UsageSum()
+
+
+@pytest.mark.parametrize("apply", [operator.add, operator.sub, operator.lt, operator.le, operator.gt, operator.ge])
+@pytest.mark.parametrize("other", [reading(), 5, 5.0])
+def test_a_spend_cannot_be_added_to_or_compared_with_a_reading_or_a_number(
+    apply: Callable[[object, object], object], other: object
+) -> None:
+    spend = Spend().plus(Usage(input=10, output=1))
+    with pytest.raises(TypeError):
+        apply(spend, other)
+    with pytest.raises(TypeError):
+        apply(other, spend)
+
+
+def test_a_spend_and_a_reading_share_no_field_and_no_bare_number_of_tokens() -> None:
+    spend_names = {name for name in dir(Spend) if not name.startswith("_")}
+    reading_names = {name for name in dir(Reading) if not name.startswith("_")}
+    assert not spend_names & reading_names
+    assert not {"tokens", "total", "total_tokens"} & (spend_names | reading_names)
+    assert not hasattr(Spend(), "__int__")
+    assert not hasattr(Spend(), "__index__")
+    assert Spend() != reading()
+
+
+def test_a_spend_survives_json() -> None:
+    spend = Spend().plus(Usage(input=10), prices=PRICES).plus(None, purpose="failed")
+    assert msgspec.json.decode(msgspec.json.encode(spend), type=Spend) == spend

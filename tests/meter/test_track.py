@@ -1,0 +1,43 @@
+from ullage.meter.reading import Accuracy
+from ullage.meter.track import Step, Track
+
+
+def step(number: int, estimated: int, actual: int | None, *, first: bool = False) -> Step:
+    return Step(
+        number=number,
+        call=f"call-{number}",
+        estimated=estimated,
+        low=estimated - 10,
+        high=estimated + 10,
+        actual=actual,
+        first=first,
+    )
+
+
+def test_before_any_actual_there_is_nothing_to_say() -> None:
+    track = Track()
+    track.add(step(1, 100, None))
+    assert track.accuracy == Accuracy()
+    assert track.steps[0].error is None
+
+
+def test_the_error_is_estimated_minus_actual_in_tokens_and_percent_of_the_actual() -> None:
+    track = Track()
+    track.add(step(1, 5120, 5115))
+    assert (track.accuracy.error, track.accuracy.error_percent) == (5, 0.1)
+    assert (track.accuracy.estimated, track.accuracy.actual) == (5120, 5115)
+
+
+def test_a_first_estimate_is_shown_but_does_not_enter_the_median() -> None:
+    track = Track()
+    track.add(step(1, 50, 100, first=True))
+    assert (track.accuracy.error, track.accuracy.calls, track.accuracy.median_error_percent) == (-50, 0, None)
+
+
+def test_the_median_is_of_absolute_errors_and_calls_outside_their_interval_are_counted() -> None:
+    track = Track()
+    for number, actual in enumerate((1000, 1005, 995, 1100), 1):
+        track.add(step(number, 1000, actual))
+    assert track.accuracy.calls == 4
+    assert track.accuracy.inside == 3
+    assert track.accuracy.median_error_percent == 0.5
