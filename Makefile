@@ -1,0 +1,18 @@
+.DEFAULT_GOAL := help
+.PHONY: help check test bench fix
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+check:  ## lint, format, types, leftovers, sizes
+	@uv run python scripts/check.py
+
+test:  ## all tests; one room: uv run pytest tests/meter
+	@uv run pytest
+
+fix:  ## format, and mend what the linter can
+	@uv run ruff check --fix
+	@uv run ruff format
+
+bench:  ## all benchmarks, beside their peers where there are any
+	@set -e; for file in bench/bench_*.py; do echo "== $$file"; uv run python "$$file"; done

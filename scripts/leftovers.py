@@ -1,0 +1,101 @@
+"""Finds what was meant to be finished later, and paths of the machine it was written on.
+
+    uv run python scripts/leftovers.py
+
+In the source: marks (TODO, FIXME, XXX, HACK), and in comments and texts "for now", "not implemented", "stub" and
+"placeholder". The last is also a word of this project, a count that a stream sends before it knows: names in code
+(``usage.placeholder``) are fine, and so is prose that says "output placeholder", or that the output is one, or names
+the field in ``backquotes``.
+In every text file of the repository: the project's own place on this machine, and the home directory.
+"""
+
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+MARK = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+PROSE = re.compile(r"\b(for now|not implemented|not yet implemented|stubs?|stubbed|placeholders?)\b", re.IGNORECASE)
+NAME = re.compile(r"^(NotImplementedError|TODO|FIXME|XXX|HACK)$")
+DOMAIN = re.compile(
+    r"``[^`]*placeholder[^`]*``"
+    r"|\b(output|streaming|usage)\b[^.;:]{0,20}\bplaceholders?\b"
+    r"|[\"']placeholder[\"']"
+    r"|\bplaceholder="
+)
+"""The ways prose may speak of the count; they are cut out before ``PROSE`` looks."""
+
+TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING} | {
+    getattr(tokenize, name) for name in ("FSTRING_MIDDLE",) if hasattr(tokenize, name)
+}
+
+
+class Leftover(NamedTuple):
+    line: int
+    what: str
+
+
+def leftovers(source: str) -> Iterator[Leftover]:
+    """What one Python file still owes."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        line = token.start[0]
+        if token.type in TEXT_TOKENS:
+            text = DOMAIN.sub(lambda found: "\n" * found.group().count("\n"), token.string)
+            if text in {"''", '""', ""}:
+                continue
+            for pattern in (MARK, PROSE):
+                for found in pattern.finditer(text):
+                    yield Leftover(line + text.count("\n", 0, found.start()), found.group())
+        elif token.type == tokenize.NAME and NAME.match(token.string):
+            yield Leftover(line, token.string)
+
+
+def machine_paths(text: str, places: Iterable[str]) -> Iterator[Leftover]:
+    """Lines that name one of these places."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        for place in places:
+            if re.search(rf"(?<![\w.]){re.escape(place)}(?![\w-])", line):
+                yield Leftover(number, place)
+
+
+def places_here() -> list[str]:
+    """This checkout, the directory it lies in, and the home directory."""
+    return [str(place) for place in (ROOT, ROOT.parent, Path.home()) if len(place.parts) > 1]
+
+
+def committed() -> list[Path]:
+    """The files git knows, or would know after ``git add``."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def all_findings() -> Iterator[str]:
+    """Every leftover in the repository, as ``file:line: what``."""
+    for path in committed():
+        name = path.relative_to(ROOT).as_posix()
+        try:
+            text = path.read_text("utf-8")
+        except UnicodeDecodeError:
+            continue
+        found = list(machine_paths(text, places_here()))
+        if path.suffix == ".py" and name.startswith("src/"):
+            found += leftovers(text)
+        yield from (f"{name}:{each.line}: {each.what}" for each in found)
+
+
+if __name__ == "__main__":
+    problems = list(all_findings())
+    print("\n".join(problems) or "no leftovers")
+    sys.exit(1 if problems else 0)

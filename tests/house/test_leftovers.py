@@ -1,0 +1,81 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.leftovers import all_findings, leftovers, machine_paths
+from scripts.sizes import large
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_repository_has_no_leftovers() -> None:
+    assert list(all_findings()) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = 1  # TODO: two",
+        "# FIXME\n",
+        '"""XXX"""',
+        "raise NotImplementedError",
+        "raise SystemExit('not implemented')",
+        "# Good enough for now.",
+        '"""A stub of the reader."""',
+        "# placeholder until the table is there",
+        '"""Returns a placeholder."""',
+        "x = 'This placeholder stays'",
+        "# The output comes later. A placeholder.",
+    ],
+)
+def test_a_planted_leftover_is_found(source: str) -> None:
+    assert len(list(leftovers(source))) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "usage.placeholder",
+        "Usage(placeholder=True)",
+        "placeholder: bool = False",
+        '"""True when ``output`` is known to be a streaming placeholder, not a count."""',
+        '"""Its output is a placeholder when the final count never came."""',
+        "# An output placeholder says nothing of the answer's length.",
+        '"""``placeholder=True`` says that its output is not a count."""',
+        "row['placeholder']",
+        "name = 'TodoWrite'",
+        "return NotImplemented",
+        "x = ''",
+    ],
+)
+def test_the_words_of_the_domain_are_no_leftovers(source: str) -> None:
+    assert list(leftovers(source)) == []
+
+
+def test_a_leftover_is_found_on_its_own_line() -> None:
+    source = '"""One.\n\n``placeholder`` and\noutput placeholders;\nfor now\n"""\n'
+    assert [each.line for each in leftovers(source)] == [5]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("see /build/cask/notes.txt", True),
+        ('path = "/build/cask"', True),
+        ("see /build/casket", False),
+        ("https://example.com/build/cask/", False),
+        ("../build/cask/", False),
+    ],
+)
+def test_a_path_of_the_machine_is_found_and_a_longer_name_is_not(line: str, found: bool) -> None:
+    assert bool(list(machine_paths(line, ["/build/cask"]))) is found
+
+
+def test_sizes_are_listed_and_nothing_fails() -> None:
+    long = "def f():\n" + "    x = 1\n" * 600
+    assert list(large("a.py", long)) == ["a.py:1: 602 lines", "a.py:1: f has 601 lines"]
+    assert list(large("a.py", "def f():\n    pass\n")) == []
+    done = subprocess.run([sys.executable, "scripts/sizes.py"], cwd=ROOT, check=False, capture_output=True)
+    assert done.returncode == 0
