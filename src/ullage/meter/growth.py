@@ -1,0 +1,338 @@
+"""What the next input will be: the last one, what of its answer is sent back, and what was added since.
+
+Sums are additive and pure, so that a reading costs O(1) in the length of the history and removing takes away exactly what
+adding added. Everything is in tokens as the provider charges them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ullage import reasoning
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnknownPart,
+)
+from ullage.meter.interval import Doubt, half_widths
+from ullage.reasoning import Rule, SentBack
+from ullage.tokens.calibration import NOTHING_LEARNT, Learnt
+from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
+from ullage.tokens.families import PLAIN, Family
+from ullage.tokens.text import TextCounter
+
+MediaCost = Callable[[ImagePart | FilePart, bool], float]
+"""Tokens of an image or a file; True where it stands in a tool result."""
+
+FLOOR: Final = 64
+"""OpenAI Responses reports reasoning of o-series and gpt-5 floored to a multiple of this."""
+
+PLACEHOLDER_SHARE: Final = 0.5
+"""Output below this share of the visible answer is no count but a streaming placeholder. Over 847 recorded answers of
+Claude the lowest real one was 0.69, the highest placeholder 0.4."""
+
+RECOUNT_SLACK: Final = 9.0
+RECOUNT_SHARE: Final = 0.15
+"""How far output may be from the visible answer, in tokens and as a share, before the answer is counted instead."""
+
+
+def _no_media(part: ImagePart | FilePart, in_result: bool) -> float:
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of the model by what it is made of: tokens of its text, names, arguments and shown reasoning."""
+
+    text: float = 0.0
+    names: float = 0.0
+    arguments: float = 0.0
+    calls: int = 0
+    parameters: int = 0
+    reasoning: float = 0.0
+    thoughts: int = 0
+    """Reasoning parts, those without text included."""
+    opaque_size: int = 0
+    """Characters of the reasoning's signatures and encrypted content."""
+
+    @classmethod
+    def of(cls, parts: Iterable[Part], family: Family, counter: TextCounter) -> Answer:
+        """The answer that these parts are."""
+        text = names = arguments = reasoned = 0.0
+        calls = parameters = thoughts = opaque = 0
+        for part in parts:
+            if isinstance(part, ToolCallPart):
+                calls += 1
+                names += text_tokens(part.name, family, counter)
+                counted = argument_tokens(part.arguments, family, counter)
+                arguments += counted.tokens
+                parameters += counted.parameters
+            elif isinstance(part, ReasoningPart):
+                thoughts += 1
+                opaque += part.opaque_size
+                reasoned += text_tokens(part.text, family, counter)
+            else:
+                text += text_tokens(_text_of(part), family, counter)
+        return cls(text, names, arguments, calls, parameters, reasoned, thoughts, opaque)
+
+    def visible(self, family: Family) -> float:
+        """Tokens of the answer without its reasoning, as output."""
+        wrapping = family.answering
+        written = self.text + self.names + self.arguments
+        several = wrapping.several if self.calls > 1 else 0.0
+        text = wrapping.text if self.text else 0.0
+        return (
+            wrapping.once + written + text + wrapping.call * self.calls + several + wrapping.parameter * self.parameters
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What messages add to a request, as sums: adding and taking away are exact inverses of each other."""
+
+    text: float = 0.0
+    names: float = 0.0
+    media: float = 0.0
+    users: int = 0
+    results: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        message: Message,
+        family: Family,
+        counter: TextCounter,
+        *,
+        tool_names: Mapping[str, str] | None = None,
+        media: MediaCost = _no_media,
+    ) -> Added:
+        """What one message adds. ``tool_names`` are by call id, for results that don't say their tool.
+
+        An answer of the model that no call reported costs what it shows; reasoning is never part of the sum.
+        """
+        if message.role == "assistant":
+            shown = sum(media(part, False) for part in message.parts if isinstance(part, ImagePart | FilePart))
+            return cls(Answer.of(message.parts, family, counter).visible(family), 0.0, shown, 0, 0)
+        text = names = shown = 0.0
+        users = results = 0
+        for part in message.parts:
+            if isinstance(part, ToolResultPart):
+                results += 1
+                text += result_tokens(part.text, family, counter)
+                names += text_tokens(part.name or (tool_names or {}).get(part.call_id, ""), family, counter)
+                shown += sum(media(inner, True) for inner in part.content if isinstance(inner, ImagePart | FilePart))
+                continue
+            users = 1
+            if isinstance(part, ImagePart | FilePart):
+                shown += media(part, False)
+            text += text_tokens(_text_of(part), family, counter)
+        return cls(text, names, shown, users, results)
+
+    def __add__(self, other: Added) -> Added:
+        return Added(
+            self.text + other.text,
+            self.names + other.names,
+            self.media + other.media,
+            self.users + other.users,
+            self.results + other.results,
+        )
+
+    def __sub__(self, other: Added) -> Added:
+        return Added(
+            self.text - other.text,
+            self.names - other.names,
+            self.media - other.media,
+            self.users - other.users,
+            self.results - other.results,
+        )
+
+    def wrapping(self, family: Family, *, kept: bool = False) -> float:
+        """Tokens of the wrapping around this content: per message and per tool result."""
+        framing = family.framing_for(kept=kept)
+        tokens = framing.user * max(0, self.users)
+        if self.results == 1:
+            tokens += framing.result + framing.name * self.names
+        elif self.results > 1:
+            tokens += framing.pair + framing.further * (self.results - 2) + framing.names * self.names
+        return tokens
+
+    def tokens(self, family: Family, *, kept: bool = False) -> float:
+        """All tokens of this content in a request, the closing of the answer before it aside."""
+        return self.text + self.media + self.wrapping(family, kept=kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """The last call: its usage as reported (``None`` is unknown), and what its answer is made of.
+
+    ``earlier`` are the tokens of reasoning from earlier calls of the same turn that ``input`` holds.
+    """
+
+    input: int
+    output: int | None = None
+    reasoning: int | None = None
+    answer: Answer = Answer()
+    earlier: float = 0.0
+    stream: bool = False
+    sent_back: SentBack = "yes"
+    placeholder: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """Who will be asked, and what comes next: a user's message, tool results, or both."""
+
+    wire: str
+    provider: str
+    model: str
+    user_turn: bool = False
+    tool_turn: bool = False
+    disturbed: bool = False
+    """Whether something changed that can't be counted: server tools, unknown items, compaction in between."""
+
+    def rule(self, stream: bool) -> Rule:
+        """The reasoning rule that holds here."""
+        return reasoning.rule_for(self.wire, self.provider, self.model, stream=stream)
+
+    @property
+    def begins_turn(self) -> bool:
+        """Whether the provider sees the begin of a turn, as far as that doesn't depend on streaming."""
+        return reasoning.begins_turn(self.rule(False), user_turn=self.user_turn, tool_turn=self.tool_turn)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """The next input, with the interval meant to hold the truth 95 times in 100, and how it came about."""
+
+    tokens: int
+    low: int
+    high: int
+    exact: float
+    """``tokens`` before rounding."""
+    answer_kept: float
+    """Tokens of the last answer in the next input, reasoning included."""
+    reasoning_kept: float
+    """Of these, hidden reasoning."""
+    reasoning_left: float
+    """Reasoning of earlier calls that leaves with the begin of a turn."""
+    added: float
+    degraded: bool = False
+    """True where the output was no count and the answer had to be estimated."""
+    flipped: bool = False
+    """True where the rule was turned round by what this conversation showed."""
+    rule: str = ""
+    doubt: Doubt
+
+
+def hidden_reasoning(anchor: Anchor, family: Family) -> float:
+    """Tokens of the answer that were reasoning: as reported, or output without what is visible."""
+    output = anchor.output
+    if output is None:
+        return 0.0
+    unseen = max(0.0, output - anchor.answer.visible(family))
+    reported = anchor.reasoning
+    if family.floors_reasoning and reported is not None and reported % FLOOR == 0 and family is not PLAIN:
+        return min(max(unseen, reported), reported + FLOOR - 1, output)
+    if reported:
+        return float(min(reported, output))
+    return unseen if anchor.answer.thoughts else 0.0
+
+
+def next_input(
+    anchor: Anchor, added: Added, situation: Situation, family: Family, learnt: Learnt = NOTHING_LEARNT
+) -> Estimate:
+    """The input of the call that sends ``added`` after the anchor's answer. Never negative, never raises."""
+    rule = situation.rule(anchor.stream)
+    begins = reasoning.begins_turn(rule, user_turn=situation.user_turn, tool_turn=situation.tool_turn)
+    kept = reasoning.is_counted(
+        rule, user_turn=situation.user_turn, tool_turn=situation.tool_turn, sent_back=anchor.sent_back
+    )
+    flipped = learnt.flips(rule.name, begins)
+    kept = kept != flipped
+    hidden = hidden_reasoning(anchor, family)
+    answer = _answer_kept(anchor, family, hidden, kept=kept)
+    left = 0.0 if kept or not begins else anchor.earlier
+    content = added.text * learnt.ratio(family) + added.media
+    offset = learnt.offset(is_user=begins) if added.results < 2 else 0.0
+    framing = family.framing_for(kept=kept)
+    grown = content + added.wrapping(family, kept=kept) + framing.step + offset
+    exact = max(0.0, anchor.input + answer.tokens - left + grown)
+    doubt = Doubt(
+        content=added.text,
+        media=added.media,
+        answer=answer.guessed,
+        hidden=hidden + anchor.earlier if begins else hidden,
+        results=added.results,
+        rule_n=rule.n,
+        known=family.is_known,
+        framing_n=framing.n,
+        placeholder=answer.placeholder,
+        disturbed=situation.disturbed,
+        begins_turn=begins,
+        size=exact,
+        scale=learnt.scale,
+        seen=learnt.n,
+    )
+    below, above = half_widths(doubt)
+    return Estimate(
+        tokens=round(exact),
+        low=max(0, round(exact - below)),
+        high=round(exact + above),
+        exact=exact,
+        answer_kept=answer.tokens,
+        reasoning_kept=answer.hidden,
+        reasoning_left=left,
+        added=grown,
+        degraded=answer.placeholder,
+        flipped=flipped,
+        rule=rule.name,
+        doubt=doubt,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    tokens: float
+    hidden: float = 0.0
+    guessed: float = 0.0
+    """Tokens that rest on counting the answer instead of on its reported output."""
+    placeholder: bool = False
+
+
+def _answer_kept(anchor: Anchor, family: Family, hidden: float, *, kept: bool) -> _Kept:
+    """Tokens of the last answer in the next input."""
+    visible = anchor.answer.visible(family)
+    output = anchor.output
+    bare = family.answering.n == 0
+    if output is None or anchor.placeholder or (not bare and output < PLACEHOLDER_SHARE * visible - RECOUNT_SLACK):
+        thought = _thought(anchor.answer) if kept else 0.0
+        return _Kept(visible + thought, thought, visible + thought, True)
+    if family.recounts and not anchor.answer.thoughts and not anchor.reasoning:
+        if abs(output - visible) > max(RECOUNT_SLACK, RECOUNT_SHARE * visible):
+            return _Kept(visible, 0.0, visible)
+        return _Kept(float(output))
+    if kept:
+        return _Kept(float(output), hidden)
+    return _Kept(output - hidden, 0.0, visible if not anchor.reasoning and hidden else 0.0)
+
+
+def _thought(answer: Answer) -> float:
+    """Tokens of reasoning whose count was not reported, from its text: 1.05 a token and 10 a part."""
+    return 1.05 * answer.reasoning + 10.0 * answer.thoughts
+
+
+def _text_of(part: Part) -> str:
+    if isinstance(part, TextPart | FilePart | ProviderItem):
+        return part.text
+    if isinstance(part, UnknownPart):
+        return bytes(part.raw).decode("utf-8", "replace")
+    return ""

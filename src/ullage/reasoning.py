@@ -1,0 +1,223 @@
+"""Which reasoning is sent back to the model, and which of it the next input counts.
+
+Two rules meet here. The application's own policy says what is sent; the provider says what of the sent is charged as
+input, which depends on the model, on the wire, and on whether the next request continues a tool loop or begins a turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
+
+Strip = Literal["none", "all", "all_but_last"]
+SentBack = Literal["yes", "no", "none", "server", "unknown"]
+"""Whether the last answer's reasoning is in the next request; ``none``: it had none; ``server``: a chained call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPolicy:
+    """What the application sends of earlier reasoning.
+
+    Without ``include_in_context`` nothing is sent, whatever ``strip`` says. ``all_but_last`` sends only the reasoning
+    of the last message that has any.
+    """
+
+    include_in_context: bool = True
+    strip: Strip = "none"
+
+
+class Rule(NamedTuple):
+    """Whether a provider counts reasoning that is sent back: inside a tool loop, and after a user message.
+
+    ``model``, ``wire`` and ``provider`` are regular expressions; ``stream`` is ``None`` where it makes no difference.
+    ``even_unsent``: it is counted though nothing was sent back. ``beside``: a user message next to tool results begins
+    a turn. ``n`` is from how many pairs of recorded calls with reported or derived reasoning the row was read; ``seen``
+    is the median share that was in the next input.
+    """
+
+    loop: bool
+    turns: bool
+    model: str = ""
+    wire: str = ""
+    provider: str = ""
+    stream: bool | None = None
+    even_unsent: bool = False
+    beside: bool = True
+    n: int = 0
+    seen: str = ""
+
+    @property
+    def name(self) -> str:
+        """A key that stays the same as long as the row's matching does."""
+        stream = "" if self.stream is None else " stream" if self.stream else " no stream"
+        return f"{self.provider or '*'}/{self.wire or '*'}/{self.model or '*'}{stream}"
+
+
+_CLAUDE_KEEPS: Final = r"opus-4[-.][5-9]|sonnet-4[-.][6-9]|opus-[5-9]|sonnet-[5-9]|haiku-[5-9]|fable|mythos"
+_GPT_REASONING: Final = r"gpt-[5-9]|codex|(^|/)o[1-9](-|$)"
+
+RULES: Final[tuple[Rule, ...]] = (
+    # https://docs.claude.com/en/docs/build-with-claude/extended-thinking: thinking of earlier turns is stripped, and
+    # kept from Opus 4.5 on.
+    Rule(True, True, _CLAUDE_KEEPS, beside=False, n=1966, seen="tool 1.00 (1859), user 0.99-1.04 (107)"),
+    Rule(True, False, "claude", beside=False, n=176, seen="tool 0.94-1.03 (160), user 0.00 (16)"),
+    Rule(True, False, _GPT_REASONING, "chat", "vercel", stream=False, n=3, seen="tool 1.08"),
+    Rule(False, False, _GPT_REASONING, "chat", "vercel", stream=True, n=3, seen="tool -0.28"),
+    # https://platform.openai.com/docs/guides/reasoning: reasoning items are used until the next user message.
+    Rule(True, False, _GPT_REASONING, "responses", n=117, seen="tool sent 1.00 (73), unsent 0.00 (16), user 0.00 (28)"),
+    Rule(False, False, _GPT_REASONING, n=20, seen="-0.13 to 0.00: can't be sent"),
+    Rule(False, False, "gpt-oss", provider="groq|mantle", n=3, seen="tool 0.00"),
+    Rule(False, False, "", provider="cerebras", n=2, seen="user -0.23 to 0.00"),
+    Rule(True, False, "gpt-oss", n=13, seen="tool 0.98-1.00 (9), user 0.01 (4)"),
+    Rule(False, False, "gemini", provider="vercel", n=10, seen="tool 0.07-0.25, inconsistent"),
+    Rule(False, False, "gemini-3.*flash", provider="vertex", n=39, seen="tool 0.00 (38), user 0.02 (1)"),
+    Rule(True, False, "gemini-3", provider="vertex", n=1, seen="tool 0.99"),
+    Rule(True, False, "gemini", provider="vertex", beside=False, n=24, seen="tool 0.85-1.08 (20), user unsent 0.00 (4)"),
+    Rule(True, False, r"gemini-(3|flash-latest)", n=66, seen="tool 0.96-1.09 (64), user inconsistent (2)"),
+    Rule(True, False, r"gemini-2\.5", stream=True, n=10, seen="tool 1.07 flash (7), 0.99 pro (3)"),
+    Rule(False, False, r"gemini-2\.5", stream=False, n=38, seen="tool 0.00-0.01 (31), user 0.00 (7)"),
+    Rule(True, True, "gemini-2.0", n=1, seen="tool 1.23"),
+    Rule(False, False, "grok-3", n=2, seen="tool 0.01"),
+    Rule(False, False, "grok", provider="openrouter", n=4, seen="tool 0.00"),
+    Rule(True, True, "grok", even_unsent=True, n=29, seen="tool 0.97-1.00 (21), user 1.03 (8), unsent too"),
+    Rule(False, False, "kimi", provider="openrouter", n=4, seen="tool 0.00"),
+    Rule(True, False, "kimi", n=3, seen="tool 1.01-1.04"),
+    Rule(True, True, "glm", n=10, seen="tool 0.98-1.01 (9), user 0.99 (1)"),
+    Rule(False, False, "", provider="gpustack", n=8, seen="tool -0.24 (4), user 0.00 (4)"),
+    Rule(True, False, "qwen", n=16, seen="tool 1.05 (9), user -0.33 to 0.04 (7)"),
+    Rule(True, True, "mistral|magistral", n=1, seen="user 1.01"),
+    Rule(True, False, "deepseek", n=5, seen="tool 0.86 (1), user -2.26 to 0.00 (4)"),
+    Rule(True, False, n=0, seen="the most frequent behaviour above"),
+)
+
+
+@lru_cache(maxsize=512)
+def rule_for(wire: str, provider: str, model: str, *, stream: bool = False) -> Rule:
+    """The first row of ``RULES`` that fits; the last one fits everything."""
+    wire, provider, model = wire.lower(), provider.lower(), model.lower()
+    return next(
+        rule
+        for rule in RULES
+        if re.search(rule.model, model)
+        and re.search(rule.wire, wire)
+        and re.search(rule.provider, provider)
+        and rule.stream in {None, stream}
+    )
+
+
+def begins_turn(rule: Rule, *, user_turn: bool, tool_turn: bool) -> bool:
+    """Whether the provider takes a request with this new content as the begin of a turn."""
+    return user_turn and (rule.beside or not tool_turn)
+
+
+def is_counted(rule: Rule, *, user_turn: bool, tool_turn: bool, sent_back: SentBack) -> bool:
+    """Whether the last answer's reasoning is in the next input."""
+    if sent_back == "no" and not rule.even_unsent:
+        return False
+    return rule.turns if begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn) else rule.loop
+
+
+class Need(NamedTuple):
+    """A wire that rejects, or breaks, a tool loop whose reasoning is missing."""
+
+    model: str
+    wire: str
+    why: str
+
+
+NEEDS: Final[tuple[Need, ...]] = (
+    # https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks
+    Need("claude", "messages|converse", "thinking blocks must precede tool_use in the current loop"),
+    # https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context
+    Need("", "responses", "a function_call is refused without its reasoning item"),
+    # https://ai.google.dev/gemini-api/docs/thought-signatures
+    Need(r"gemini-(3|flash-latest)", "generatecontent", "function calls of the current turn need their signatures"),
+    # https://api-docs.deepseek.com/guides/thinking_mode#tool-calls
+    Need("deepseek", "chat", "reasoning_content must be sent back inside a tool loop"),
+)
+
+
+@lru_cache(maxsize=512)
+def need_for(wire: str, model: str) -> Need | None:
+    """Why a tool loop over this wire can't go without its reasoning; ``None`` where it can."""
+    wire, model = wire.lower(), model.lower()
+    return next((need for need in NEEDS if re.search(need.wire, wire) and re.search(need.model, model)), None)
+
+
+class Selection(NamedTuple):
+    """Ids of reasoning parts: what is sent, what of that the next input counts, what is sent only since a wire needs it."""
+
+    sent: frozenset[str]
+    counted: frozenset[str]
+    forced: frozenset[str]
+
+
+def select(
+    messages: Sequence[Message],
+    policy: ReasoningPolicy,
+    *,
+    wire: str = "",
+    provider: str = "",
+    model: str = "",
+    stream: bool = False,
+) -> Selection:
+    """What of the reasoning in ``messages`` the next request carries, and what of that is counted.
+
+    The one place where this is decided: the encoder drops what is not ``sent``, the meter counts what is ``counted``.
+    Inside an open tool loop the wire's need wins over the policy, and those parts are in ``forced``.
+    """
+    start = turn_start(messages)
+    chosen = _by_policy(messages, policy)
+    forced: frozenset[str] = frozenset()
+    if need_for(wire, model) is not None and _is_open_loop(messages[start:]):
+        forced = frozenset(_ids(_with_calls(messages[start:]))) - chosen
+    sent = chosen | forced
+    if not wire and not model:
+        return Selection(sent, sent, forced)
+    rule = rule_for(wire, provider, model, stream=stream)
+    ended = not _is_open_loop(messages[start:])
+    now = frozenset(_ids(messages[start:])) if rule.loop and (not ended or rule.turns) else frozenset()
+    before = frozenset(_ids(messages[:start])) if rule.turns else frozenset()
+    return Selection(sent, sent & (now | before), forced)
+
+
+def turn_start(messages: Sequence[Message]) -> int:
+    """Index of the user message that began the last turn; 0 when there is none."""
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts):
+            return index
+    return 0
+
+
+def _by_policy(messages: Sequence[Message], policy: ReasoningPolicy) -> frozenset[str]:
+    if not policy.include_in_context or policy.strip == "all":
+        return frozenset()
+    if policy.strip == "none":
+        return frozenset(_ids(messages))
+    for message in reversed(messages):
+        ids = frozenset(_ids((message,)))
+        if ids:
+            return ids
+    return frozenset()
+
+
+def _is_open_loop(turn: Sequence[Message]) -> bool:
+    """Whether the turn's last word is a tool call or a tool's result, so that the model goes on with it."""
+    if not turn:
+        return False
+    last = turn[-1]
+    return any(isinstance(part, ToolCallPart | ToolResultPart) for part in last.parts)
+
+
+def _with_calls(turn: Sequence[Message]) -> Iterable[Message]:
+    return (message for message in turn if any(isinstance(part, ToolCallPart) for part in message.parts))
+
+
+def _ids(messages: Iterable[Message]) -> Iterable[str]:
+    return (part.id for message in messages for part in message.parts if isinstance(part, ReasoningPart))

@@ -1,0 +1,157 @@
+"""What a model's actuals teach: an offset first, a ratio second, and which rules were the other way round.
+
+Frozen states and one pure update, bounded in size, so that a reading can be repeated from the state it used.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Final
+
+import msgspec
+
+from ullage.tokens.families import Family
+
+MEMORY: Final = 15
+"""Residuals that are kept."""
+
+SMALL: Final = 200.0
+"""Tokens of content below which a residual speaks of wrapping, and from which on of the ratio."""
+
+OFFSET_FROM: Final = 4
+"""Residuals of small messages before an offset is believed."""
+
+STEADY: Final = 2.0
+"""An offset is believed when it is above this many median absolute deviations."""
+
+KNOWN_DOUBT: Final = 12.0
+UNKNOWN_DOUBT: Final = 0.5
+"""Observations that the ratio 1 counts for, in a family that was measured and in one that was not."""
+
+RATIO_RANGE: Final = (0.5, 2.0)
+
+FLIP_FROM: Final = 40.0
+FLIP_WITHIN: Final = 0.15
+"""A residual within this share of the hidden reasoning, of at least so many tokens, turns the rule round."""
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """One actual beside its estimate. ``residual`` is actual - estimated, the estimate being made without learning.
+
+    ``content`` are the tokens of text that were counted; ``hidden`` is reasoning, positive where the rule said it would
+    be counted and negative where not. ``sound`` is False where media or other things that can't be counted were in play.
+    """
+
+    content: float
+    residual: float
+    actual: int
+    corrected: float = 0.0
+    """actual - estimated, the estimate being the one that was shown."""
+    expected: float = 0.0
+    """The half-width the interval had before this conversation's scale."""
+    is_user: bool = False
+    hidden: float = 0.0
+    rule: str = ""
+    sound: bool = True
+
+
+class Residual(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of an observation."""
+
+    content: float
+    residual: float
+    is_user: bool
+    relative: float
+
+
+class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was learnt about one model from ``n`` actuals. ``before`` and ``after`` are mean errors as shares of actuals."""
+
+    n: int = 0
+    residuals: tuple[Residual, ...] = ()
+    flipped: tuple[str, ...] = ()
+    before: float = 0.0
+    after: float = 0.0
+
+    def ratio(self, family: Family) -> float:
+        """What the count of a text is multiplied with."""
+        ratios = [1 + each.residual / each.content for each in self.residuals if each.content >= SMALL]
+        if not ratios:
+            return 1.0
+        doubt = KNOWN_DOUBT if family.is_known else UNKNOWN_DOUBT
+        shrunk = 1 + (median(ratios) - 1) * len(ratios) / (len(ratios) + doubt)
+        return min(RATIO_RANGE[1], max(RATIO_RANGE[0], shrunk))
+
+    def offset(self, *, is_user: bool) -> float:
+        """Tokens added per call: the median of what small messages were off, where it is steady."""
+        small = [each.residual for each in self.residuals if each.content < SMALL and each.is_user == is_user]
+        if len(small) < OFFSET_FROM:
+            return 0.0
+        middle = median(small)
+        spread = median(abs(each - middle) for each in small)
+        return middle if abs(middle) > STEADY * max(spread, 0.5) else 0.0
+
+    def flips(self, rule: str, begins_turn: bool) -> bool:
+        """Whether a reasoning rule was seen to be the other way round."""
+        return _key(rule, begins_turn) in self.flipped
+
+    @property
+    def scale(self) -> float:
+        """What the errors were against what the interval expected; 1 before anything was seen."""
+        relative = sorted(each.relative for each in self.residuals)
+        if not relative:
+            return 1.0
+        return (relative[(len(relative) * 3) // 4] * len(relative) + 3 * 0.35) / (len(relative) + 3) / 0.35
+
+
+NOTHING_LEARNT: Final = Learnt()
+
+
+def _key(rule: str, begins_turn: bool) -> str:
+    return f"{rule} {'turn' if begins_turn else 'loop'}"
+
+
+def learn(learnt: Learnt, seen: Observation) -> Learnt:
+    """The state after one more actual. Nothing but the counts of ``n`` grows."""
+    n = learnt.n + 1
+    flipped = learnt.flipped
+    residual = seen.residual
+    if is_the_other_way(seen):
+        key = _key(seen.rule, seen.is_user)
+        flipped = tuple(each for each in flipped if each != key) if key in flipped else (*flipped, key)
+        residual = 0.0
+    kept = learnt.residuals
+    if seen.sound:
+        relative = min(10.0, abs(seen.corrected) / seen.expected) if seen.expected > 0 else 0.0
+        kept = (*kept, Residual(seen.content, residual, seen.is_user, relative))[-MEMORY:]
+    actual = max(1, seen.actual)
+    return Learnt(
+        n=n,
+        residuals=kept,
+        flipped=flipped,
+        before=learnt.before + (abs(seen.residual) / actual - learnt.before) / n,
+        after=learnt.after + (abs(seen.corrected) / actual - learnt.after) / n,
+    )
+
+
+def is_the_other_way(seen: Observation) -> bool:
+    """Whether the estimate missed by just the reasoning that its rule put in or left out."""
+    hidden = abs(seen.hidden)
+    if hidden < FLIP_FROM:
+        return False
+    wrong = seen.corrected if seen.hidden < 0 else -seen.corrected
+    return abs(wrong - hidden) <= FLIP_WITHIN * hidden
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was learnt, per model as served by a provider."""
+
+    models: dict[str, Learnt] = msgspec.field(default_factory=dict)
+
+    def of(self, provider: str, model: str) -> Learnt:
+        """What is known of one model; nothing at first."""
+        return self.models.get(f"{provider}/{model}", NOTHING_LEARNT)
+
+    def learn(self, provider: str, model: str, seen: Observation) -> Calibration:
+        """The calibration after one more actual of a model."""
+        return Calibration(models=self.models | {f"{provider}/{model}": learn(self.of(provider, model), seen)})

@@ -1,0 +1,68 @@
+"""How many tokens a text is: the protocol of the estimators, and the estimators by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Protocol
+
+from ullage.errors import MissingExtra, SettingError
+from ullage.tokens import bpe
+from ullage.tokens.heuristics import GeminiCliCounter, QuarterCounter
+from ullage.tokens.pretoken import PretokenCounter
+
+
+class TextCounter(Protocol):
+    """Counts the tokens of a text. Pure: the same text gives the same number, and nothing is remembered but for speed."""
+
+    @property
+    def name(self) -> str: ...
+
+    def count(self, text: str, vocabulary: str) -> float:
+        """Tokens of ``text`` in a family's vocabulary. Accepts any string, never raises, costs O(len)."""
+        ...
+
+
+class InjectedCounter:
+    """An estimator of the application's own, which knows no vocabularies."""
+
+    name = "custom"
+
+    def __init__(self, estimate: Callable[[str], float]) -> None:
+        self.estimate = estimate
+
+    def count(self, text: str, vocabulary: str) -> float:
+        """What the application says."""
+        return float(self.estimate(text))
+
+
+_MAKERS: dict[str, Callable[[], TextCounter]] = {
+    "pretoken": PretokenCounter,
+    "bpe": bpe.BpeCounter,
+    "quarter": QuarterCounter,
+    "gemini-cli": GeminiCliCounter,
+}
+NAMES = ("auto", *_MAKERS)
+"""``auto`` is ``bpe`` where it is installed, else ``pretoken``."""
+
+
+def counter_for(estimator: str | Callable[[str], float] = "auto") -> TextCounter:
+    """The estimator of a name, or one that calls the given function.
+
+    Raises ``SettingError`` for a name that is not in ``NAMES``, and ``MissingExtra`` for ``bpe`` where bpe-openai is not
+    installed.
+    """
+    return InjectedCounter(estimator) if callable(estimator) else _named(estimator)
+
+
+@lru_cache(maxsize=8)
+def _named(name: str) -> TextCounter:
+    if name == "auto":
+        name = "bpe" if bpe.is_available() else "pretoken"
+    maker = _MAKERS.get(name)
+    if maker is None:
+        raise SettingError(f"no estimator {name!r}: there are {', '.join(NAMES)}, or pass a function of a text")
+    try:
+        return maker()
+    except ImportError as error:
+        raise MissingExtra(f"the estimator {name!r} needs ullage[bpe]: {error}") from error
