@@ -1,0 +1,107 @@
+"""``ullage context``: what fills the window of a recorded session."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ullage.cli.drawing import WIDEST, Subject, draw, spelled
+from ullage.cli.growth import size_of
+from ullage.cli.listing import largest_items, previews, step_table
+from ullage.cli.screen import Screen
+from ullage.cli.session import Metered, metered, read_session, skipped
+from ullage.cli.table import LARGEST_NAMED
+from ullage.meter.meter import Meter
+from ullage.meter.reading import Reading
+from ullage.meter.rows import Item
+from ullage.meter.window import DEFAULT_TRIGGER
+
+
+def context(options: argparse.Namespace) -> int:
+    """Print the reading of the chosen session; gives the exit code. Raises ``UllageError`` when nothing is usable."""
+    path = Path(options.file) if options.file is not None else newest_session()
+    imported = read_session(path)
+    meter = Meter(
+        window=options.window,
+        reserve=options.reserve,
+        trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,
+        estimator=options.estimator,
+    )
+    session = metered(imported, meter, options.at)
+    screen = Screen()
+    if options.json:
+        screen.show_json(as_json(session, options))
+    else:
+        _show(session, options, screen)
+    return 0
+
+
+def _show(session: Metered, options: argparse.Namespace, screen: Screen) -> None:
+    meter = session.meter
+    reading = meter.reading()
+    items = meter.largest(max(LARGEST_NAMED, options.top or 0))
+    subject = Subject(
+        reading=reading,
+        program=session.imported.program or session.imported.format,
+        title="" if options.no_content else session.imported.title,
+        step=session.step,
+        calls=session.calls,
+        steps=meter.steps,
+        largest=items[:LARGEST_NAMED],
+        skipped=tuple(skipped(session.imported)),
+        every_row=options.rows,
+    )
+    lines = draw(subject, screen.width, screen.glyphs)
+    width = min(screen.width, WIDEST)
+    more = []
+    if options.top:
+        texts = {} if options.no_content else previews(meter.messages, items)
+        whole = reading.window.tokens or reading.used.tokens
+        more += [(), *largest_items(items[: options.top], whole, texts, width)]
+    if options.steps:
+        more += [(), *step_table(meter.steps, width)]
+    screen.show([*lines, *(spelled(line, screen.glyphs) for line in more)])
+
+
+def as_json(session: Metered, options: argparse.Namespace) -> bytes:
+    """The reading's own JSON, and beside its keys what the command knows of the session."""
+    meter, imported = session.meter, session.imported
+    reading: Reading = meter.reading()
+    whole: dict[str, Any] = msgspec.to_builtins(reading)
+    whole["log"] = {
+        "path": imported.path,
+        "format": imported.format,
+        "program": imported.program,
+        "title": "" if options.no_content else imported.title,
+        "calls": session.calls,
+        "before_call": session.step,
+        "lines": imported.lines,
+        "skipped_lines": imported.skipped_lines,
+        "skipped": dict(imported.reasons),
+    }
+    whole["growth"] = [{"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps]
+    if options.top:
+        items = meter.largest(options.top)
+        texts = {} if options.no_content else previews(meter.messages, items)
+        whole["largest"] = [_item(item, texts) for item in items]
+    if options.steps:
+        whole["steps"] = [
+            {**msgspec.to_builtins(step), "error": step.error, "error_percent": step.error_percent}
+            for step in meter.steps
+        ]
+    return msgspec.json.encode(whole)
+
+
+def _item(item: Item, texts: dict[str, str]) -> dict[str, object]:
+    preview = {"preview": texts[item.part]} if item.part in texts else {}
+    return {**item._asdict(), **preview}
+
+
+def newest_session() -> Path:
+    """The log that was written to last, of all in the usual places. Raises ``NoSessionFound``."""
+    from ullage.cli.sessions import newest
+
+    return newest()

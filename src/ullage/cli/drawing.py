@@ -1,0 +1,130 @@
+"""A reading as lines of text: the one drawing that terminal, pipe and picture share. Pure: no terminal, no clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ullage.cli.footing import footing
+from ullage.cli.gauge import gauge
+from ullage.cli.glyphs import UNICODE, Glyphs
+from ullage.cli.table import table_of
+from ullage.cli.text import (
+    Line,
+    Span,
+    counted,
+    flowed,
+    number,
+    percent,
+    printable,
+    shortened,
+    wrapped,
+)
+from ullage.meter.reading import Reading, Used, WindowSource
+from ullage.meter.rows import Item
+from ullage.meter.track import Step
+
+WIDEST = 120
+"""Columns a line is filled to at most; on a wider terminal longer lines are harder to read, not better."""
+
+NARROWEST = 40
+GAUGE_WIDEST = 80
+INDENT = " " * 9
+"""As wide as the word the headline begins with."""
+
+_WINDOW_SOURCES: dict[WindowSource, str] = {
+    "user": "window as you said",
+    "provider": "window as the provider says",
+    "error": "window learnt from an error",
+    "catalogue": "window from the catalogue",
+    "unknown": "",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a reading is of, and what stands beside it."""
+
+    reading: Reading
+    program: str = ""
+    title: str = ""
+    step: int | None = None
+    """The reading is the one before this call; ``None`` is the end of the session."""
+    calls: int = 0
+    """How many calls the whole session has."""
+    steps: tuple[Step, ...] = ()
+    """The calls up to the reading."""
+    largest: tuple[Item, ...] = ()
+    """For the note of the Messages row."""
+    skipped: tuple[str, ...] = ()
+    every_row: bool = False
+
+
+def draw(subject: Subject, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+    """The whole drawing, for a display ``width`` columns wide."""
+    width = min(max(width, NARROWEST), WIDEST)
+    reading = subject.reading
+    lines = _headline(subject, width)
+    bar = gauge(reading, min(width, GAUGE_WIDEST), glyphs)
+    lines += [bar] if bar else []
+    lines += table_of(reading, width, largest=subject.largest, every_row=subject.every_row)
+    beside = footing(reading, subject.steps, subject.skipped, width, glyphs)
+    lines += [(), *beside] if beside else []
+    return [spelled(line, glyphs) for line in lines]
+
+
+def spelled(line: Line, glyphs: Glyphs) -> Line:
+    """The line with our own punctuation in the glyph set's characters."""
+    return tuple(Span(glyphs.spell(span.text), span.style) for span in line)
+
+
+def _headline(subject: Subject, width: int) -> list[Line]:
+    reading = subject.reading
+    window = reading.window.tokens
+    items: list[Line] = [(Span(printable(reading.model) or "unknown model", "model"),)]
+    if window is None:
+        items += [(Span(amount(reading.used), "number"), Span(" tokens")), (Span("window unknown", "warn"),)]
+    else:
+        style = "bad" if reading.used.tokens > window else "number"
+        share = percent(reading.used.tokens, window)
+        items.append((Span(amount(reading.used), style), Span(f" of {number(window)} tokens ({share})")))
+    items += _compaction_point(reading)
+    about: list[Line] = [(Span(shortened(part, width - len(INDENT)), "dim"),) for part in _about(subject)]
+    lines = flowed(items, width, first="Context  ", indent=INDENT)
+    if len(lines) > 1:  # narrow: what it is of goes on where there is room
+        lines = flowed([*items, *about], width, first="Context  ", indent=INDENT)
+    elif about:
+        lines += flowed(about, width, first=INDENT, indent=INDENT)
+    lines[0] = (Span("Context  ", "title"), *lines[0][1:])
+    if window is None:
+        hint = "--window TOKENS says how large it is. The shares below are of what is used."
+        lines += [(Span(INDENT + part, "dim"),) for part in wrapped(hint, width - len(INDENT))]
+    return lines
+
+
+def _about(subject: Subject) -> list[str]:
+    parts = [printable(part) for part in (subject.program, subject.title)]
+    if subject.step is not None:
+        parts.append(f"before call {number(subject.step)} of {number(subject.calls)}")
+    elif subject.calls:
+        parts.append(f"after {counted(subject.calls, 'call')}")
+    parts.append(_WINDOW_SOURCES[subject.reading.window.source])
+    return [part for part in parts if part]
+
+
+def _compaction_point(reading: Reading) -> list[Line]:
+    point = reading.compaction_point
+    if point is None:
+        return []
+    if reading.should_compact():
+        return [(Span(f"past the compaction point, {number(point)}", "bad"),)]
+    return [(Span(f"compacts at {number(point)}"),)]
+
+
+def amount(used: Used) -> str:
+    """Tokens and their interval: ``52,100 ± 140``, both ends where they differ much, the number alone where exact."""
+    below, above = used.tokens - used.low, used.high - used.tokens
+    if below == above == 0:
+        return number(used.tokens)
+    if abs(below - above) <= max(1, 0.1 * max(below, above)):
+        return f"{number(used.tokens)} ± {number(max(below, above))}"
+    return f"{number(used.tokens)} ({number(used.low)} to {number(used.high)})"

@@ -1,0 +1,141 @@
+"""What stands under the rows: how the estimates fared, compactions, spend, growth, and what the reader should know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ullage.cli.glyphs import Glyphs
+from ullage.cli.growth import sparkline
+from ullage.cli.text import Line, Span, counted, flowed, number, padded, printable, signed_percent, wrapped
+from ullage.meter.reading import Reading
+from ullage.meter.track import Step
+from ullage.usage import UsageSum
+
+LABEL = 10
+"""Columns of the label in front of a line."""
+
+SPARK_WIDEST = 60
+
+MISSES_EXPECTED = 0.1
+"""Share of calls outside their interval from which on it is said: twice what an interval of 95 % should miss."""
+
+
+def footing(reading: Reading, steps: Sequence[Step], skipped: Sequence[str], width: int, glyphs: Glyphs) -> list[Line]:
+    """All of it; a line whose subject is unknown is left out."""
+    growth = _growth(reading, steps, width, glyphs)
+    lines = [*_accuracy(reading, width), *_spend(reading, width), *growth]
+    if reading.compactions and not growth:
+        lines += _labelled("Compacted", [_compacted(reading, steps)], width)
+    for note in reading.notes:
+        lines += _labelled("Note", [printable(note)], width, "warn")
+    if skipped:
+        lines += _labelled("Skipped", [printable(each) for each in skipped], width, "warn")
+    return lines
+
+
+def _labelled(label: str, items: Sequence[str], width: int, style: str = "strong") -> list[Line]:
+    """Items behind a label, separated by dots and wrapped under themselves."""
+    pieces: list[Line] = []
+    for item in items:
+        if len(item) <= width - LABEL:
+            pieces.append((Span(item),))
+        else:
+            pieces += [(Span(line),) for line in wrapped(item, width - LABEL)]
+    separator = " · " if all(len(item) <= width - LABEL for item in items) else " "
+    lines = flowed(pieces, width, separator=separator, first=padded(label, LABEL), indent=" " * LABEL)
+    lines[0] = (Span(padded(label, LABEL), style), *lines[0][1:])
+    return lines
+
+
+def _accuracy(reading: Reading, width: int) -> list[Line]:
+    accuracy = reading.accuracy
+    if accuracy.actual is None or accuracy.estimated is None:
+        return []
+    error = "" if accuracy.error_percent is None else f": {signed_percent(accuracy.error_percent)}"
+    items = [f"Last estimate {number(accuracy.estimated)}, actual {number(accuracy.actual)}{error}"]
+    if accuracy.median_error_percent is not None:
+        items.append(f"median error over {counted(accuracy.calls, 'call')} {accuracy.median_error_percent:.1f} %")
+        missed = accuracy.calls - accuracy.inside
+        if missed > max(1, MISSES_EXPECTED * accuracy.calls):
+            items.append(f"{number(missed)} of them outside their interval")
+    return flowed([(Span(item),) for item in items], width)
+
+
+def _compacted(reading: Reading, steps: Sequence[Step]) -> str:
+    """How often, and before which call the last time: ``once, before call 21``."""
+    times = "once" if reading.compactions == 1 else f"{number(reading.compactions)} times"
+    at = [number(step.number) for step in steps if "compaction" in step.marks]
+    if at:
+        times += f", {'the last ' if reading.compactions > 1 else ''}before call {at[-1]}"
+    return times
+
+
+def _spend(reading: Reading, width: int) -> list[Line]:
+    spend = reading.spend
+    total = spend.all
+    if not total.calls:
+        return []
+    items = [counted(total.calls, "call"), *usage_items(total)]
+    money = spend.money
+    if money.priced:
+        about = "about " if money.inexact or money.unpriced else ""
+        missing = f" without {counted(money.unpriced, 'unpriced call')}" if money.unpriced else ""
+        items.append(f"{about}{dollars(money.usd)} at list prices{missing}")
+    others = [f"{number(each.calls)} {purpose}" for purpose, each in spend.by_purpose.items() if purpose != "main"]
+    if others:
+        items[0] += f", {', '.join(others)} among them"
+    return _labelled("Spend", items, width)
+
+
+def dollars(usd: float) -> str:
+    """Money in cents, or finer where cents would say nothing."""
+    return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
+
+
+def usage_items(total: UsageSum) -> list[str]:
+    """Each kind of token in words. A kind that some calls did not report is a lower bound and says ``at least``."""
+
+    def is_said(name: str) -> bool:
+        return total.unsaid.get(name, 0) < total.calls
+
+    def kind(name: str) -> str:
+        value = number(getattr(total, name))
+        return f"at least {value}" if total.unsaid.get(name, 0) else value
+
+    names = (
+        ("input", "input"),
+        ("cache_read", "from cache"),
+        ("cache_write", "to cache"),
+        ("output", "output"),
+        ("reasoning", "reasoning"),
+    )
+    return [f"{words} {kind(name)}" for name, words in names if is_said(name)]
+
+
+def _growth(reading: Reading, steps: Sequence[Step], width: int, glyphs: Glyphs) -> list[Line]:
+    if len(steps) < 2:
+        return []
+    growth = sparkline(steps, min(width - LABEL, SPARK_WIDEST), glyphs)
+    spans: Line = (Span(padded("Growth", LABEL), "strong"), Span(growth.line, "spark"))
+    blank = Span(" " * LABEL)
+    after = [f"{number(growth.lowest)} to {number(growth.highest)}"]
+    key = []
+    if glyphs.compacted in growth.marks or reading.compactions:
+        key.append(f"{glyphs.compacted} compacted {_compacted(reading, steps)}")
+    if glyphs.pruned in growth.marks:
+        key.append(f"{glyphs.pruned} pruned")
+    lines = _beside(spans, after, LABEL, width)
+    if growth.marks.strip():
+        lines += _beside((blank, Span(growth.marks.rstrip(), "mark")), key, LABEL, width)
+    elif key:
+        lines += flowed([(Span(piece, "dim"),) for piece in key], width, first=" " * LABEL)
+    return lines
+
+
+def _beside(spans: Line, words: Sequence[str], indent: int, width: int) -> list[Line]:
+    """Words after a line where they fit, else under it."""
+    text = " · ".join(words)
+    if sum(len(span.text) for span in spans) + 2 + len(text) <= width:
+        return [(*spans, Span(f"  {text}", "dim"))]
+    blank = " " * indent
+    return [spans, *flowed([(Span(piece, "dim"),) for piece in words], width, first=blank, indent=blank)]

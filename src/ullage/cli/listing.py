@@ -1,0 +1,137 @@
+"""Two lists that stand under a reading when they are asked for: the largest single items, and all calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ullage.cli.growth import size_of
+from ullage.cli.table import what_of
+from ullage.cli.text import Line, Span, cells, number, padded, percent, printable, shortened, signed_percent
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from ullage.meter.rows import Item
+from ullage.meter.track import Step
+
+PREVIEW_CHARACTERS = 200
+"""Of an item's text, before it is cut to the line."""
+
+MARKS = {
+    "compaction": "compacted",
+    "prune": "pruned",
+    "model": "model changed",
+    "rewind": "rewound",
+    "uncompact": "compaction undone",
+}
+
+
+class Column(NamedTuple):
+    """A table's column: its heading, and whether it is aligned to the right."""
+
+    heading: str
+    right: bool = False
+
+
+def columns(table: Sequence[Column], rows: Iterable[Sequence[str]], width: int) -> list[Line]:
+    """Rows under headings. Columns are as wide as needed; the last one is cut where the line would get too long."""
+    cut = [[printable(cell) for cell in row] for row in rows]
+    widths = [max([cells(column.heading), *(cells(row[place]) for row in cut)]) for place, column in enumerate(table)]
+    widths[-1] = max(8, min(widths[-1], width - sum(widths[:-1]) - 2 * (len(table) - 1)))
+
+    def line(row: Sequence[str], style: str) -> Line:
+        pieces = [
+            padded(shortened(cell, widths[place]), widths[place], right=table[place].right)
+            for place, cell in enumerate(row)
+        ]
+        return (Span("  ".join(pieces).rstrip(), style),)
+
+    return [line([column.heading for column in table], "dim"), *(line(row, "") for row in cut)]
+
+
+def largest_items(items: Sequence[Item], whole: int, texts: Mapping[str, str], width: int) -> list[Line]:
+    """The items with their ids and, where ``texts`` has it, how their text begins."""
+    table = [
+        Column("Largest", right=True),
+        Column("share", right=True),
+        Column("what"),
+        Column("message"),
+        Column("id"),
+    ]
+    rows = [
+        [
+            number(item.tokens),
+            percent(item.tokens, whole),
+            f"#{item.position} {what_of(item)}" + ("" if not item.name else f" ({item.row.lower()})"),
+            item.message,
+            item.part,
+        ]
+        for item in items
+    ]
+    if texts:
+        table.append(Column("begins"))
+        rows = [[*row, texts.get(item.part, "")] for row, item in zip(rows, items, strict=True)]
+    return columns(table, rows, width)
+
+
+def previews(messages: Iterable[Message], items: Sequence[Item]) -> dict[str, str]:
+    """How the text of each item begins, by the id of its part."""
+    wanted = {item.part for item in items}
+    return {part.id: preview(part) for message in messages for part in message.parts if part.id in wanted}
+
+
+def preview(part: Part) -> str:
+    """The beginning of a part's text, or what kind of thing it is."""
+    match part:
+        case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
+            text = part.text
+        case ToolCallPart():
+            text = part.arguments
+        case ImagePart():
+            text = f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
+        case FilePart():
+            text = part.name or part.mime
+        case _:
+            text = ""
+    return printable(text[:PREVIEW_CHARACTERS])
+
+
+def step_table(steps: Sequence[Step], width: int) -> list[Line]:
+    """All calls: what was expected, what was reported, and what happened before."""
+    table = [
+        Column("Call", right=True),
+        Column("estimate", right=True),
+        Column("actual", right=True),
+        Column("error", right=True),
+        Column("", right=True),
+        Column("grew by", right=True),
+        Column("before it"),
+    ]
+    rows: list[list[str]] = []
+    before: Step | None = None
+    for step in steps:
+        grown = "" if before is None else f"{size_of(step) - size_of(before):+,}"
+        outside = step.actual is not None and not step.low <= step.actual <= step.high and not step.first
+        happened = [MARKS.get(mark, mark) for mark in dict.fromkeys(step.marks)]
+        happened += ["first estimate"] if step.first else ["outside the interval"] if outside else []
+        rows.append(
+            [
+                number(step.number),
+                number(step.estimated),
+                "not reported" if step.actual is None else number(step.actual),
+                "" if step.error is None else f"{step.error:+,}",
+                "" if step.error_percent is None else signed_percent(step.error_percent),
+                grown,
+                ", ".join(happened),
+            ]
+        )
+        before = step
+    return columns(table, rows, width)

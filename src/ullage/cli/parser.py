@@ -1,0 +1,142 @@
+"""The command line's words. Nothing of the package is imported here, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+
+ESTIMATORS = ("auto", "bpe", "pretoken", "quarter", "gemini-cli")
+
+_MULTIPLES = {"k": 1_000, "m": 1_000_000}
+
+
+class _ShowVersion(argparse.Action):
+    """Prints the version, which is looked up only when it is asked for."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        from importlib.metadata import version
+
+        print(f"ullage {version('ullage')}")
+        parser.exit()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of ``ullage`` and its commands; ``command`` in its result is the command's name or ``None``."""
+    root = argparse.ArgumentParser(
+        prog="ullage",
+        description="How much room is left in a model's context window, and what fills the rest.",
+        epilog="`ullage COMMAND --help` says more about a command.",
+        allow_abbrev=False,
+    )
+    root.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and end")
+    commands = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    about = "show what fills the window of a recorded session"
+    context = commands.add_parser("context", help=about, description=_sentence(about), allow_abbrev=False)
+    _describe_context(context)
+    about = "list the sessions found in the usual places, newest first"
+    sessions = commands.add_parser("sessions", help=about, description=_sentence(about), allow_abbrev=False)
+    sessions.add_argument("--json", action="store_true", help="print one JSON object")
+    sessions.add_argument(
+        "-n", "--limit", type=_positive, default=50, metavar="N", help="at most N sessions (default 50)"
+    )
+    about = "show what was learnt about each model from logs, or what is stored"
+    calibration = commands.add_parser("calibration", help=about, description=_sentence(about), allow_abbrev=False)
+    _describe_calibration(calibration)
+    about = "predict the calls of a recording and show how far off the predictions are"
+    evaluate = commands.add_parser("evaluate", help=about, description=_sentence(about), allow_abbrev=False)
+    evaluate.add_argument("file", metavar="FILE", help="recorded pairs or calls, JSON lines, plain or .gz")
+    evaluate.add_argument("--predictions", required=True, metavar="OUT", help="where to write one prediction a line")
+    _add_estimator(evaluate)
+    return root
+
+
+def _describe_context(context: argparse.ArgumentParser) -> None:
+    context.add_argument(
+        "file", nargs="?", metavar="FILE", help="a session log; without it, the newest one in the usual places"
+    )
+    shown = context.add_argument_group("what is shown")
+    shown.add_argument("--json", action="store_true", help="print one JSON object")
+    shown.add_argument("--at", type=int, metavar="STEP", help="the reading before call number STEP")
+    shown.add_argument("--top", type=_positive, metavar="N", help="also the N largest single items, with their ids")
+    shown.add_argument("--steps", action="store_true", help="also a table of all calls: estimate, actual, error")
+    shown.add_argument("--rows", action="store_true", help="every row, down to single tools")
+    shown.add_argument("--no-content", action="store_true", help="no text of the conversation, only names and numbers")
+    limits = context.add_argument_group("limits (tokens, also as 200k or 1M)")
+    limits.add_argument("--window", type=_tokens, metavar="N", help="the model's context window")
+    limits.add_argument("--reserve", type=_reserve, metavar="N", help="kept free for the answer (default 16k)")
+    limits.add_argument(
+        "--trigger",
+        type=_trigger,
+        metavar="X",
+        help="compact at this share of the window, or at X tokens (default 0.8)",
+    )
+    _add_estimator(context)
+
+
+def _describe_calibration(calibration: argparse.ArgumentParser) -> None:
+    calibration.add_argument("files", nargs="*", metavar="FILE", help="session logs; without any, what is stored")
+    calibration.add_argument("--json", action="store_true", help="print one JSON object")
+    calibration.add_argument("--save", action="store_true", help="store what these logs teach")
+    _add_estimator(calibration)
+
+
+def _add_estimator(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--estimator",
+        choices=ESTIMATORS,
+        default="auto",
+        help="how text is counted: auto takes bpe where `ullage[bpe]` is installed, else pretoken",
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def _count(text: str) -> int:
+    """Tokens as written by a person: ``200000``, ``200,000``, ``200k``, ``1M``."""
+    written = text.strip().lower().replace(",", "").replace("_", "")
+    multiple = _MULTIPLES.get(written[-1:], 1)
+    value = multiple * float(written[:-1] if multiple > 1 else written)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return round(value)
+
+
+def _tokens(text: str) -> int:
+    try:
+        tokens = _count(text)
+    except ValueError:
+        tokens = 0
+    if tokens < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: give one like 200000 or 200k")
+    return tokens
+
+
+def _reserve(text: str) -> int:
+    return 0 if text.strip() == "0" else _tokens(text)
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def _trigger(text: str) -> float:
+    """A share up to 1 (``0.8``, ``80%``), or tokens above 1."""
+    is_percent = text.endswith("%")
+    try:
+        value = float(text[:-1]) / 100 if is_percent else float(_count(text) if text[-1:].isalpha() else text)
+    except ValueError:
+        value = 0
+    if not math.isfinite(value) or value <= 0 or (is_percent and value > 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is no trigger: give a share like 0.8 or 80%, or tokens like 150k")
+    return value

@@ -1,0 +1,110 @@
+"""Where lines go: a terminal with its colours and width, or a pipe with neither.
+
+A pipe gets the same drawing at a fixed width, so that what a program reads does not depend on anyone's window.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TextIO
+
+from ullage.cli.glyphs import Glyphs, glyphs_for
+from ullage.cli.text import Line, Span, plain
+
+PIPE_WIDTH = 100
+
+STYLES = {
+    "title": "bold",
+    "strong": "bold",
+    "model": "bold",
+    "number": "",
+    "dim": "dim",
+    "warn": "yellow",
+    "bad": "bold red",
+    "row0": "blue",
+    "row1": "cyan",
+    "row2": "green",
+    "row3": "magenta",
+    "row4": "bright_blue",
+    "row5": "bright_cyan",
+    "row6": "bright_green",
+    "row7": "bright_magenta",
+    "interval": "yellow",
+    "mark": "yellow",
+    "reserve": "dim",
+    "free": "dim",
+    "spark": "green",
+}
+"""What each style of a span looks like, in the sixteen colours that the user's own theme defines."""
+
+ROW_STYLES = 8
+
+
+class Screen:
+    """One output stream. Colour needs a terminal that is not ``dumb`` and no ``NO_COLOR`` (https://no-color.org)."""
+
+    def __init__(self, stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> None:
+        self.stream = sys.stdout if stream is None else stream
+        self.is_terminal = self.stream.isatty()
+        self.has_colour = (
+            self.is_terminal and not environment.get("NO_COLOR") and environment.get("TERM", "").lower() != "dumb"
+        )
+        self.width = shutil.get_terminal_size().columns if self.is_terminal else PIPE_WIDTH
+        self.encoding = self.stream.encoding or "ascii"
+        self.glyphs: Glyphs = glyphs_for(self.encoding)
+
+    def show(self, lines: Iterable[Line]) -> None:
+        """Print the lines; what the stream's encoding lacks becomes ``?``."""
+        if self.has_colour:
+            self._show_in_colour(lines)
+            return
+        for line in lines:
+            self.stream.write(self._encodable(plain(line)) + "\n")
+
+    def show_json(self, data: bytes) -> None:
+        """Print one JSON value in UTF-8 whatever the stream's encoding, indented where a person reads it."""
+        if self.is_terminal:
+            import msgspec
+
+            data = msgspec.json.format(data, indent=2)
+        self.stream.flush()
+        raw = getattr(self.stream, "buffer", None)
+        if raw is None:
+            self.stream.write(data.decode() + "\n")
+        else:
+            raw.write(data + b"\n")
+            raw.flush()
+
+    def _encodable(self, text: str) -> str:
+        return text.encode(self.encoding, "replace").decode(self.encoding)
+
+    def _show_in_colour(self, lines: Iterable[Line]) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console(file=self.stream, width=self.width, highlight=False, markup=False, emoji=False)
+        for line in lines:
+            text = Text(no_wrap=True, end="")
+            for span in stripped(line):
+                text.append(self._encodable(span.text), STYLES[style_name(span.style)] if span.style else "")
+            console.print(text, soft_wrap=True, end="\n")
+
+
+def style_name(style: str) -> str:
+    """The name in ``STYLES``; rows beyond the last colour begin again at the first."""
+    return f"row{int(style[3:]) % ROW_STYLES}" if style.startswith("row") else style
+
+
+def stripped(line: Line) -> Line:
+    """The line without spaces at its end, which a terminal would wrap."""
+    spans = list(line)
+    while spans:
+        text = spans[-1].text.rstrip()
+        if text:
+            spans[-1] = Span(text, spans[-1].style)
+            break
+        spans.pop()
+    return tuple(spans)

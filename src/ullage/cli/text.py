@@ -1,0 +1,125 @@
+"""Text for a terminal: measured in cells, free of control characters, wrapped between items.
+
+Names and titles come from foreign logs and could hold anything, escape sequences included; ``printable`` makes them
+safe to print, and every piece that is drawn goes through it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A piece of a line, and what it stands for. What that looks like is decided where it is printed."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+def plain(line: Iterable[Span]) -> str:
+    """The line without its styles and without spaces at its end."""
+    return "".join(span.text for span in line).rstrip()
+
+
+def printable(text: str) -> str:
+    """The text on one line: each control or unassigned character, and each run of spaces, as one space."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text
+    return " ".join("".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text).split())
+
+
+def cells(text: str) -> int:
+    """Terminal cells the text takes: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(_cells_of(char) for char in text)
+
+
+def _cells_of(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def shortened(text: str, width: int, ellipsis: str = "…") -> str:
+    """The text cut to ``width`` cells, its end replaced by an ellipsis where it was longer."""
+    if cells(text) <= width:
+        return text
+    room = width - cells(ellipsis)
+    kept = []
+    for char in text:
+        room -= _cells_of(char)
+        if room < 0:
+            break
+        kept.append(char)
+    return "".join(kept).rstrip() + ellipsis
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """The text filled with spaces to ``width`` cells; ``right`` aligns it to the right."""
+    space = " " * max(0, width - cells(text))
+    return space + text if right else text + space
+
+
+def flowed(
+    items: Sequence[Line], width: int, *, separator: str = " · ", first: str = "", indent: str = ""
+) -> list[Line]:
+    """Items side by side, a new line wherever the next would not fit. An item alone too long is left to run over."""
+    lines: list[Line] = []
+    current: list[Span] = [Span(first)] if first else []
+    used, empty = cells(first), True
+    for item in items:
+        length = sum(cells(span.text) for span in item)
+        if not empty and used + cells(separator) + length > width:
+            lines.append(tuple(current))
+            current, used, empty = ([Span(indent)] if indent else []), cells(indent), True
+        if not empty:
+            current.append(Span(separator, "dim"))
+            used += cells(separator)
+        current.extend(item)
+        used += length
+        empty = False
+    if current:
+        lines.append(tuple(current))
+    return lines
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text broken between words into lines of at most ``width`` cells; a longer word stays whole."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and cells(lines[-1]) + 1 + cells(word) <= width:
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return lines
+
+
+def number(value: int) -> str:
+    """A whole number with its thousands set apart."""
+    return f"{value:,}"
+
+
+def percent(part: float, whole: float) -> str:
+    """``part`` of ``whole`` in whole percent; a share too small for that is ``<1 %``, never 0."""
+    if whole <= 0 or part == 0:
+        return "0 %"
+    share = 100 * part / whole
+    if 0 < share < 1:
+        return "<1 %"
+    return f"{share:.0f} %"
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """A number and its noun: ``1 call``, ``38 calls``."""
+    return f"{number(n)} {one if n == 1 else many or one + 's'}"
+
+
+def signed_percent(value: float) -> str:
+    """A percentage with its sign and one decimal: ``+0.1 %``."""
+    return f"{value:+.1f} %"

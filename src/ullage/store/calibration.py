@@ -1,0 +1,133 @@
+"""The user's store of learnt calibration: what all their sessions taught about each model, in one JSON file.
+
+The file lies in the platform's place for a user's data, holds no content of any conversation, and is replaced as a
+whole: a reader sees the old one or the new one, never half of one. A missing file is an empty store.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ullage.errors import UllageError, UnreadableInput
+
+VERSION = 1
+FILE = "calibration.json"
+
+
+class DamagedStore(UnreadableInput):
+    """The store's file can't be opened, is no JSON, or holds something else than a store."""
+
+
+class UnwritableStore(UllageError):
+    """The store's file can't be replaced; the one that was there is unchanged."""
+
+
+class Learnt(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learnt about one model.
+
+    ``offset`` is in tokens, ``ratio`` multiplies the estimate of new content, ``n`` is from how many actuals. The
+    errors are medians of absolute errors in percent of the actual, without and with what was learnt; ``None`` is not
+    measured. ``state`` is the learnt state itself, as the estimators read it.
+    """
+
+    offset: float
+    ratio: float
+    n: int
+    error_before: float | None = None
+    error_after: float | None = None
+    state: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True):
+    version: int
+    models: dict[str, Learnt]
+
+
+def data_directory(environment: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Path:
+    """Where the user's data lies: ``ULLAGE_DATA``, else ``ullage`` in ``XDG_DATA_HOME``, else in the platform's place.
+
+    A relative ``XDG_DATA_HOME`` is ignored, as its specification asks
+    (https://specifications.freedesktop.org/basedir-spec/latest/).
+    """
+    if own := environment.get("ULLAGE_DATA"):
+        return Path(own).expanduser()
+    shared = environment.get("XDG_DATA_HOME", "")
+    if shared and Path(shared).is_absolute():
+        return Path(shared) / "ullage"
+    home = Path(environment.get("HOME") or Path.home())
+    if platform == "darwin":
+        return home / "Library" / "Application Support" / "ullage"
+    if platform == "win32":
+        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "ullage"
+    return home / ".local" / "share" / "ullage"
+
+
+class CalibrationStore:
+    """Reads and replaces one store. Safe to cancel anywhere; two writers at once leave the later one's models."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self.path = (data_directory() if directory is None else directory) / FILE
+
+    def read(self) -> dict[str, Learnt]:
+        """What was learnt, by model; empty when nothing was stored yet. Raises ``DamagedStore``."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return {}
+        except OSError as problem:
+            raise DamagedStore(
+                f"The learnt calibration at {self.path} can't be opened ({problem.strerror}). "
+                "Check who may read it, or point ULLAGE_DATA to another directory."
+            ) from problem
+        try:
+            version = msgspec.json.decode(data, type=_Version).version
+            if version > VERSION:
+                raise DamagedStore(
+                    f"The learnt calibration at {self.path} was written by a newer Ullage (version {version}, this one "
+                    f"reads {VERSION}). Update Ullage, or point ULLAGE_DATA to another directory."
+                )
+            return msgspec.json.decode(data, type=_File).models
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+            raise DamagedStore(
+                f"The learnt calibration at {self.path} is damaged ({problem}). Delete the file, or move it away: "
+                "what it held is learnt again with `ullage calibration FILES --save`."
+            ) from problem
+
+    def add(self, models: Mapping[str, Learnt]) -> dict[str, Learnt]:
+        """Store these models, in the place of what was stored for them, and keep the others; gives back all.
+
+        Raises ``DamagedStore`` and ``UnwritableStore``; in both cases the file is as it was.
+        """
+        together = {**self.read(), **models}
+        self._replace(msgspec.json.encode(_File(version=VERSION, models=together)))
+        return together
+
+    def _replace(self, data: bytes) -> None:
+        temporary = ""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=f".{FILE}.", dir=self.path.parent)
+            with os.fdopen(handle, "wb") as file:
+                file.write(msgspec.json.format(data, indent=1) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+            temporary = ""
+        except OSError as problem:
+            raise UnwritableStore(
+                f"The learnt calibration can't be written to {self.path} ({problem.strerror}). "
+                "Make room or allow writing there, or point ULLAGE_DATA to another directory."
+            ) from problem
+        finally:
+            if temporary:
+                Path(temporary).unlink(missing_ok=True)
+
+
+class _Version(msgspec.Struct):
+    version: int

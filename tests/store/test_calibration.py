@@ -1,0 +1,104 @@
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ullage.errors import UllageError
+from ullage.store.calibration import FILE, CalibrationStore, DamagedStore, Learnt, UnwritableStore, data_directory
+
+HAIKU = Learnt(offset=120.5, ratio=1.17, n=38, error_before=4.2, error_after=0.3, state=msgspec.Raw(b'{"any":[1,2]}'))
+GPT = Learnt(offset=-3, ratio=1.0, n=5)
+
+
+def test_a_store_that_was_never_written_is_empty(tmp_path: Path) -> None:
+    assert CalibrationStore(tmp_path / "none").read() == {}
+
+
+def test_what_was_stored_is_read_back(tmp_path: Path) -> None:
+    CalibrationStore(tmp_path).add({"claude-haiku-4-5": HAIKU})
+    read = CalibrationStore(tmp_path).read()["claude-haiku-4-5"]
+    assert (read.offset, read.ratio, read.n, read.error_before, read.error_after) == (120.5, 1.17, 38, 4.2, 0.3)
+    assert msgspec.json.decode(read.state) == {"any": [1, 2]}
+
+
+def test_adding_a_model_keeps_the_others_and_replaces_its_own(tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path)
+    store.add({"haiku": HAIKU, "gpt": GPT})
+    together = store.add({"gpt": msgspec.structs.replace(GPT, n=9)})
+    assert set(together) == {"haiku", "gpt"}
+    assert store.read()["gpt"].n == 9
+
+
+def test_the_directory_is_made_when_it_is_needed(tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path / "a" / "b")
+    store.add({"gpt": GPT})
+    assert store.path == tmp_path / "a" / "b" / FILE
+
+
+def test_replacing_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path)
+    for _ in range(3):
+        store.add({"gpt": GPT})
+    assert os.listdir(tmp_path) == [FILE]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\x00" * 40, b"[]", b'{"version":1}', b'{"version":"x"}', b"\xff\xfe", b"[" * 100_000]
+)
+def test_a_damaged_store_is_named_with_what_to_do(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(DamagedStore) as problem:
+        CalibrationStore(tmp_path).read()
+    assert str(tmp_path / FILE) in str(problem.value)
+    assert "Delete the file" in str(problem.value)
+    assert isinstance(problem.value, UllageError)
+
+
+def test_a_damaged_store_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"precious{")
+    with pytest.raises(DamagedStore):
+        CalibrationStore(tmp_path).add({"gpt": GPT})
+    assert (tmp_path / FILE).read_bytes() == b"precious{"
+
+
+def test_a_newer_store_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(json.dumps({"version": 99, "models": "other"}))
+    with pytest.raises(DamagedStore, match="newer Ullage"):
+        CalibrationStore(tmp_path).read()
+
+
+def test_fields_of_a_later_release_are_no_damage(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('{"version":1,"models":{"m":{"offset":1,"ratio":1,"n":2,"new":3}},"more":4}')
+    assert CalibrationStore(tmp_path).read()["m"].n == 2
+
+
+def test_a_store_that_is_a_directory_can_not_be_opened(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(DamagedStore, match="can't be opened"):
+        CalibrationStore(tmp_path).read()
+
+
+def test_a_place_that_can_not_be_written_is_a_typed_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UllageError) as problem:
+        CalibrationStore(tmp_path / "file").add({"gpt": GPT})
+    assert isinstance(problem.value, UnwritableStore | DamagedStore)
+    assert "ULLAGE_DATA" in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "platform", "place"),
+    [
+        ({"HOME": "/home/a"}, "linux", "/home/a/.local/share/ullage"),
+        ({"HOME": "/home/a", "XDG_DATA_HOME": "/data"}, "linux", "/data/ullage"),
+        ({"HOME": "/home/a", "XDG_DATA_HOME": "relative"}, "linux", "/home/a/.local/share/ullage"),
+        ({"HOME": "/home/a", "XDG_DATA_HOME": "/data", "ULLAGE_DATA": "/own"}, "linux", "/own"),
+        ({"HOME": "/Users/a"}, "darwin", "/Users/a/Library/Application Support/ullage"),
+        ({"HOME": "/Users/a", "XDG_DATA_HOME": "/data"}, "darwin", "/data/ullage"),
+        ({"HOME": "/c/a", "LOCALAPPDATA": "/c/a/AppData/Local"}, "win32", "/c/a/AppData/Local/ullage"),
+    ],
+)
+def test_the_place_of_a_users_data(environment: dict[str, str], platform: str, place: str) -> None:
+    assert data_directory(environment, platform=platform) == Path(place)
