@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-import msgspec
-
+from ullage.codec.bodies.parts import tool
 from ullage.importers import fields as f
-from ullage.importers.blocks import Blocks
 from ullage.importers.fields import Fields
+from ullage.importers.parts import LogParts
 from ullage.importers.rows import Rows
 from ullage.messages import Message, SystemBlock, Tool, clean_text
 
@@ -57,8 +56,7 @@ class Attachments:
         text = rendered or _own_text(kind, attachment)
         if not text:
             return None
-        parts = (Blocks(name).text(text),)
-        return Message(id=name, role="user", parts=parts, origin="injected")
+        return Message(id=name, role="user", parts=tuple(_parts(name).read(text)), origin="injected")
 
     def initial(self, entry: Fields) -> None:
         """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""
@@ -93,7 +91,7 @@ class Attachments:
 
     def _queued(self, attachment: Fields, name: str) -> Message | None:
         """A message that waited while the model was busy, at the moment it was delivered."""
-        parts = Blocks(name).parts(attachment.get("prompt"))
+        parts = _parts(name).read(attachment.get("prompt"))
         return Message(id=name, role="user", parts=tuple(parts)) if parts else None
 
     def _add_block(self, kind: BlockKind, text: str, label: str) -> None:
@@ -107,29 +105,21 @@ class Attachments:
         self._rows.use_system([*others, block])
 
 
+def _parts(name: str) -> LogParts:
+    return LogParts(name, "messages", provider="anthropic")
+
+
 def _label(attachment: Fields) -> str:
     return f.text(attachment, "displayPath") or f.text(attachment, "path")
 
 
-def _declared(tool: Fields) -> Tool:
-    name = f.text(tool, "name")
-    schema = f.mapping(tool, "input_schema") or f.mapping(tool, "inputJSONSchema")
-    return Tool(
-        name=name,
-        description=clean_text(f.text(tool, "description")).text,
-        schema=msgspec.Raw(f.raw_json(schema)),
-        server=server_of(name),
-    )
+def _declared(one: Fields) -> Tool:
+    schema = f.mapping(one, "input_schema") or f.mapping(one, "inputJSONSchema")
+    return tool(one.get("name"), one.get("description"), schema)
 
 
 def _named(name: str, *, deferred: bool) -> Tool:
-    return Tool(name=name, server=server_of(name), deferred=deferred)
-
-
-def server_of(tool: str) -> str:
-    """The MCP server in a tool's name, ``mcp__server__tool``; empty for a tool of the program itself."""
-    pieces = tool.split("__")
-    return pieces[1] if len(pieces) > 2 and pieces[0] == "mcp" else ""
+    return tool(name, "", None, deferred=deferred)
 
 
 def _lines(*keys: str) -> Callable[[Fields], str]:

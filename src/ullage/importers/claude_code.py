@@ -21,9 +21,9 @@ from typing import ClassVar
 
 from ullage.codec.usage import normalise
 from ullage.importers import fields as f
-from ullage.importers.blocks import Blocks
 from ullage.importers.claude_attachments import Attachments
 from ullage.importers.fields import Fields, Unusable
+from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.importers.tree import Tree
 from ullage.messages import Message, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
@@ -75,7 +75,7 @@ class _OpenCall:
     message: str
     model: str
     started: float
-    blocks: Blocks
+    content: LogParts
     parts: list[Part] = field(default_factory=list)
     usages: list[Fields] = field(default_factory=list)
     stop: str = ""
@@ -217,7 +217,7 @@ class ClaudeCodeReader(Reader):
             return
         name = self.rows.unique(uuid)
         names = self.rows.tool_names if self._open is None else self._names_with_open(self._open)
-        parts = Blocks(name).parts(content, names)
+        parts = self._parts(name).read(content, names)
         if not parts:
             self._pass(entry)
             raise Unusable("user line without content")
@@ -239,6 +239,9 @@ class ClaudeCodeReader(Reader):
         self.rows.add(Message(id=name, role=role, parts=tuple(parts), origin="injected" if injected else "said"))
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
         self._notice(parts, injected or bool(results))
+
+    def _parts(self, name: str) -> LogParts:
+        return LogParts(name, WIRE, provider=self.rows.provider or "anthropic", model=self.rows.model)
 
     def _names_with_open(self, call: _OpenCall) -> dict[str, str]:
         own = {part.call_id: part.name for part in call.parts if isinstance(part, ToolCallPart)}
@@ -287,12 +290,13 @@ class ClaudeCodeReader(Reader):
             self._flush_call()
             self._flush_boundary(None)
             self._follow(entry, can_restart=False)
-            label = self.rows.unique(name)
+            label = self.rows.reserve("assistant", name)
             provider = _provider(model)
             started = self.rows.at
-            call = self._open = _OpenCall(name, label, model, started, Blocks(label, provider=provider, model=model))
-            self.rows.messages.setdefault(label, Message(id=label, role="assistant"))
-        call.parts += call.blocks.parts(content)
+            call = self._open = _OpenCall(
+                name, label, model, started, LogParts(label, WIRE, provider=provider, model=model)
+            )
+        call.parts += call.content.read(content)
         usage = f.mapping(message, "usage")
         if usage:
             call.usages.append(usage)
@@ -320,7 +324,7 @@ class ClaudeCodeReader(Reader):
         """What the program wrote in the model's place. An error of the API is not sent back; other notices are."""
         self._flush_call()
         name = self.rows.unique(uuid)
-        parts = Blocks(name).parts(content)
+        parts = self._parts(name).read(content)
         said = " ".join(part.text for part in parts if isinstance(part, TextPart))
         if entry.get("isApiErrorMessage") is True:
             self.rows.call(f"failed-{name}", None, None, outcome="failed", error=said[:500])

@@ -33,7 +33,7 @@ from ullage.events import (
     ToolsChanged,
     Uncompacted,
 )
-from ullage.messages import Message, SystemBlock, Tool, ToolCallPart, ToolResultPart
+from ullage.messages import Message, Role, SystemBlock, Tool, ToolCallPart, ToolResultPart
 from ullage.usage import Usage
 
 
@@ -97,6 +97,12 @@ class Rows:
             copy += 1
             candidate = f"{wanted}@{copy}"
         return candidate
+
+    def reserve(self, role: Role, wanted: str = "") -> str:
+        """A unique id for a message that is added later."""
+        name = self.unique(wanted)
+        self.messages[name] = Message(id=name, role=role)
+        return name
 
     # -- what requests are made of --
 
@@ -171,11 +177,11 @@ class Rows:
         now, self.at = self.at, started or self.at
         self._put(CallStarted, call=call, purpose=purpose, stream=stream)
         self.at = now
-        if message is not None:
-            self.add(msgspec.structs.replace(message, call=call))
         self._put(
             CallEnded, call=call, outcome=outcome, purpose=purpose, stop=stop, usage=usage, error=error, model=model
         )
+        if message is not None:
+            self.add(msgspec.structs.replace(message, call=call))
 
     # -- the view as a whole --
 

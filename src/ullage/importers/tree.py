@@ -44,6 +44,13 @@ class Tree:
         node = self._nodes.get(key)
         return None if node is None else self._copies.get(node.message, node.message)
 
+    def before(self, key: str) -> str | None:
+        """The message before this line's own, empty at the start; ``None`` for a line that was never seen."""
+        node = self._nodes.get(key)
+        if node is None:
+            return None
+        return self.ending(node.parent) or ""
+
     def follow(self, parent: str) -> None:
         """Make the line ``parent`` the end of the view, through a rewind where it is not."""
         target = self.ending(parent)
