@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.codec.dialects import DIALECTS, Dialect, ReasoningIs
-from ullage.codec.usage import dialect_for, normalise, normalise_with, sampling_passes, stream_usage
+from ullage.codec.usage import normalise, normalise_with, sampling_passes, stream_usage
 from ullage.usage import Usage
 
 Json = dict[str, Any]
@@ -423,34 +423,6 @@ def test_passes_inside_a_call_are_told_apart() -> None:
     assert sum(one.usage.input or 0 for one in passes if one.kind == "message") == 2_150
     assert sampling_passes({"input_tokens": 5}) == ()
     assert sampling_passes({"iterations": "odd"}) == ()
-
-
-@pytest.mark.parametrize(
-    ("wire", "provider", "model", "dialect"),
-    [
-        ("messages", "anthropic", "", "anthropic"),
-        ("messages", "vertex", "", "anthropic"),
-        ("messages", "bedrock", "", "anthropic"),
-        ("converse", "bedrock", "", "bedrock"),
-        ("chat", "openai", "", "openai-chat"),
-        ("chat", "somebody", "", "openai-chat"),
-        ("chat", "xai", "", "xai"),
-        ("chat", "google", "", "gemini-chat"),
-        ("chat", "vercel-gateway", "google/gemini-2.5-flash", "gateway-gemini"),
-        ("chat", "vercel-gateway", "openai/gpt-5", "gateway"),
-        ("chat(litellm)", "anthropic", "", "litellm"),
-        ("responses", "openai", "", "openai-responses"),
-        ("responses", "xai", "", "xai-responses"),
-        ("generateContent", "google", "", "gemini"),
-        ("generateContent", "vertex", "", "vertex"),
-        ("cohere-v2", "cohere", "", "cohere"),
-        ("ollama", "ollama", "", "ollama"),
-        ("codex", "", "", "codex"),
-        ("telepathy", "openai", "", "unknown"),
-    ],
-)
-def test_the_dialect_follows_from_wire_and_provider(wire: str, provider: str, model: str, dialect: str) -> None:
-    assert dialect_for(wire, provider, model) == dialect
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

@@ -26,9 +26,9 @@ google gemini-3-pro-preview gemini-3.1-flash-lite gemini-3.1-pro-preview gemini-
 groq llama-3.3-70b-versatile meta-llama/llama-4-maverick-17b-128e-instruct moonshotai/kimi-k2-instruct-0905
 groq openai/gpt-oss-120b qwen/qwen3-32b deepseek-r1-distill-llama-70b
 mistral mistral-medium-latest
-openai gpt-3.5-turbo gpt-4 gpt-4-vision-preview gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-audio-preview gpt-4o-mini
-openai gpt-4o-search-preview gpt-5 gpt-5-mini gpt-5-nano gpt-5.2 gpt-5.4 gpt-5.4-mini gpt-5.5 gpt-5.6 gpt-5.6-sol
-openai o1-mini o3 o3-mini o4-mini
+openai gpt-3.5-turbo gpt-4 gpt-4-vision-preview gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-audio-preview
+openai gpt-4o-mini gpt-4o-search-preview gpt-5 gpt-5-mini gpt-5-nano gpt-5.2 gpt-5.4 gpt-5.4-mini gpt-5.5 gpt-5.6
+openai gpt-5.6-sol o1-mini o3 o3-mini o4-mini
 openrouter anthropic/claude-haiku-4.5 google/gemini-2.5-flash moonshotai/kimi-k2.5 openai/gpt-5-mini z-ai/glm-5-turbo
 perplexity sonar sonar-reasoning-pro
 vercel-gateway anthropic/claude-sonnet-4 google/gemini-3-pro-preview openai/gpt-5

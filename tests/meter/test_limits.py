@@ -5,6 +5,7 @@ import pytest
 from ullage.meter.limits import CORRECTIONS, ModelLimits, Prices, Rate, lookup
 
 K = 1_000
+ARN = "arn:aws:bedrock:us-east-1:012345678901:"
 
 
 def window(provider: str, model: str) -> int | None:
@@ -27,7 +28,7 @@ def window(provider: str, model: str) -> int | None:
         ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200 * K),
         ("bedrock", "global.anthropic.claude-sonnet-4-6", 1_000 * K),
         ("bedrock", "anthropic.claude-v2", 100 * K),
-        ("bedrock", "arn:aws:bedrock:us-east-1:012345678901:inference-profile/us.anthropic.claude-3-7-sonnet-20250219-v1:0", 200 * K),
+        ("bedrock", ARN + "inference-profile/us.anthropic.claude-3-7-sonnet-20250219-v1:0", 200 * K),
         ("bedrock", "us.amazon.nova-2-lite-v1:0", 1_000 * K),
         ("vertex", "claude-3-7-sonnet@20250219", 200 * K),
         ("vertex", "publishers/google/models/gemini-2.5-pro", 1_048_576),
@@ -78,7 +79,7 @@ def test_a_model_is_found_under_the_ids_people_use_for_it(provider: str, model: 
         ("snowflake", "claude-sonnet-4-6"),
         ("azure", "grok-4-1-fast-non-reasoning"),
         ("azure", "my-deployment"),
-        ("bedrock", "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/mi1dadi0g15f"),
+        ("bedrock", ARN + "application-inference-profile/mi1dadi0g15f"),
         ("nobody-knows", "gpt-5"),
     ],
 )

@@ -39,7 +39,14 @@ def test_tokens_are_summed_by_kind_under_what_the_call_was_for() -> None:
     spend = spend.plus(Usage(input=200, output=20, cache_read=60, cache_write=5, reasoning=6))
     spend = spend.plus(Usage(input=50, output=5), purpose="summary")
     main = spend.by_purpose["main"]
-    assert (main.calls, main.input, main.output, main.cache_read, main.cache_write, main.reasoning) == (2, 300, 30, 100, 5, 10)
+    assert (main.calls, main.input, main.output, main.cache_read, main.cache_write, main.reasoning) == (
+        2,
+        300,
+        30,
+        100,
+        5,
+        10,
+    )
     assert spend.by_purpose["summary"].input == 50
     assert spend.all.input == 350
     assert spend.all.calls == 3
@@ -87,7 +94,9 @@ def test_a_cost_with_something_missing_is_not_exact() -> None:
 def test_money_keeps_priced_and_unpriced_calls_apart() -> None:
     spend = Spend().plus(Usage(input=1_000_000, output=0, cache_read=0, cache_write=0), prices=PRICES)
     spend = spend.plus(Usage(input=5, output=5)).plus(None, prices=PRICES).plus(Usage(input=5, output=5), prices=PRICES)
-    assert spend.money == Money(usd=pytest.approx(6.0, abs=0.001), priced=2, unpriced=2, inexact=1)
+    assert spend.money.usd == pytest.approx(6.0, abs=0.001)
+    assert (spend.money.priced, spend.money.unpriced, spend.money.inexact) == (2, 2, 1)
+    assert Money().plus(None) == Money(unpriced=1)
 
 
 def test_merging_sums_is_summing_their_calls() -> None:
@@ -116,7 +125,6 @@ def test_a_spend_and_a_reading_share_no_field_and_no_bare_number_of_tokens() -> 
     assert not {"tokens", "total", "total_tokens"} & (spend_names | reading_names)
     assert not hasattr(Spend(), "__int__")
     assert not hasattr(Spend(), "__index__")
-    assert Spend() != reading()
 
 
 def test_a_spend_survives_json() -> None:

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ullage.codec.bodies.naming import Namer
+from ullage.codec.dimensions import image_size, pdf_pages
 from ullage.codec.foreign import to_raw
 from ullage.messages import (
     FilePart,
@@ -140,12 +141,12 @@ class PartMaker:
         content = decode_base64(data) if data else None
         size = len(content) if content is not None else None
         if kind.startswith("image/") or (not kind and not text):
-            width, height = pixels(content)
+            pixels = image_size(content) if content is not None else None
             return ImagePart(
                 id=self.namer.name("image", source, as_text(detail)),
                 mime=kind,
-                width=width,
-                height=height,
+                width=None if pixels is None else pixels.width,
+                height=None if pixels is None else pixels.height,
                 size_bytes=size,
                 detail=as_text(detail),
                 source=source,
@@ -155,6 +156,7 @@ class PartMaker:
             id=self.namer.name("file", source, as_text(name), text),
             mime=kind,
             name=as_text(name),
+            pages=None if content is None else pdf_pages(content),
             size_bytes=size,
             text=clean_text(text).text,
             source=source,
@@ -265,11 +267,6 @@ _MAGIC = (
 def mime_of(data: str) -> str:
     """The mime type that the first bytes of base64 give away; empty when they don't."""
     return next((mime for start, mime in _MAGIC if data.startswith(start)), "")
-
-
-def pixels(content: bytes | None) -> tuple[int | None, int | None]:
-    """Width and height of an image; ``None`` where its header does not say."""
-    return (None, None)
 
 
 def _digest(data: str) -> str:
