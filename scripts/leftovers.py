@@ -4,8 +4,8 @@
 
 In the source: marks (TODO, FIXME, XXX, HACK), and in comments and texts "for now", "not implemented", "stub" and
 "placeholder". The last is also a word of this project, a count that a stream sends before it knows: names in code
-(``usage.placeholder``) are fine, and so is prose that says "output placeholder", or that the output is one, or names
-the field in ``backquotes``.
+(``usage.placeholder``) are fine, and so is prose that says "output placeholder" or "streaming placeholder", or that the
+output is one, or names the field in ``backquotes``.
 In every text file of the repository: the project's own place on this machine, and the home directory.
 """
 
@@ -29,7 +29,8 @@ DOMAIN = re.compile(
     r"|[\"']placeholder[\"']"
     r"|\bplaceholder="
 )
-"""The ways prose may speak of the count; they are cut out before ``PROSE`` looks."""
+"""The ways prose speaks of the count: a comment or text that says it once may go on to call it a placeholder."""
+COUNT = re.compile(r"\bplaceholders?\b", re.IGNORECASE)
 
 TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING} | {
     getattr(tokenize, name) for name in ("FSTRING_MIDDLE",) if hasattr(tokenize, name)
@@ -46,9 +47,7 @@ def leftovers(source: str) -> Iterator[Leftover]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         line = token.start[0]
         if token.type in TEXT_TOKENS:
-            text = DOMAIN.sub(lambda found: "\n" * found.group().count("\n"), token.string)
-            if text in {"''", '""', ""}:
-                continue
+            text = COUNT.sub("", token.string) if DOMAIN.search(token.string) else token.string
             for pattern in (MARK, PROSE):
                 for found in pattern.finditer(text):
                     yield Leftover(line + text.count("\n", 0, found.start()), found.group())

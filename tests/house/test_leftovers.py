@@ -45,6 +45,7 @@ def test_a_planted_leftover_is_found(source: str) -> None:
         "# An output placeholder says nothing of the answer's length.",
         '"""``placeholder=True`` says that its output is not a count."""',
         "row['placeholder']",
+        '"""No count but a streaming placeholder. The highest placeholder was 0.4."""',
         "name = 'TodoWrite'",
         "return NotImplemented",
         "x = ''",

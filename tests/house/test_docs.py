@@ -1,0 +1,104 @@
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.pages import ROOT, Block, blocks, commands, links, pages
+
+PAGES = pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+RUN_BY_HAND = {"sh", "text", "json", "toml"}
+"""Languages that are shown and not run: setting up, and what is not code."""
+
+
+@PAGES
+def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path))
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {"__name__": "page"}
+    for block in blocks(page.read_text("utf-8")):
+        if block.language == "python":
+            code = compile("\n" * (block.line - 1) + block.text, page, "exec")
+            exec(code, names)
+
+
+@PAGES
+def test_the_commands_of_a_page_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page.read_text("utf-8")):
+        if block.language == "console":
+            run_console(block, tmp_path)
+
+
+def run_console(block: Block, home: Path) -> None:
+    environment = {**os.environ, "HOME": str(home), "ULLAGE_DATA": str(home), "NO_COLOR": "1", "COLUMNS": "100"}
+    for command in commands(block):
+        program, *arguments = shlex.split(command.line)
+        if program != "ullage":
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", "ullage", *arguments],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command.line}: {done.stderr}"
+        if "exact" in block.marks:
+            assert [line.rstrip() for line in done.stdout.splitlines()] == command.output.splitlines()
+
+
+@PAGES
+def test_every_block_of_a_page_says_what_it_is(page: Path) -> None:
+    unknown = {block.language for block in blocks(page.read_text("utf-8"))} - {"python", "console"} - RUN_BY_HAND
+    assert unknown == set()
+
+
+@PAGES
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    dead = [target for target in links(page.read_text("utf-8")) if not (page.parent / target).exists()]
+    assert dead == []
+
+
+def test_the_readme_states_the_test_command_that_the_checks_run() -> None:
+    readme, run = ((ROOT / name).read_text("utf-8") for name in ("README.md", ".ci/run"))
+    assert "pip install uv && uv run pytest" in readme
+    assert all(step in run for step in ("pip install", "uv run pytest"))
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / target).resolve() for target in links(index.read_text("utf-8"))}
+    assert {page for page in pages() if page != index} <= linked
+
+
+PAGE = """
+```python
+x = 1
+```
+```console exact
+$ ullage --version
+ullage 1
+$ ullage context a.jsonl
+one
+
+two
+```
+See [there](docs/there.md#part), [here](https://example.com) and `[no](link)`.
+"""
+
+
+def test_blocks_commands_and_links_are_found_where_they_are() -> None:
+    python, console = blocks(PAGE)
+    assert (python.language, python.text, python.line) == ("python", "x = 1\n", 3)
+    assert console.marks == ("exact",)
+    assert commands(console) == [("ullage --version", "ullage 1"), ("ullage context a.jsonl", "one\n\ntwo")]
+    assert links(PAGE) == ["docs/there.md"]
+
+
+def test_a_console_block_that_shows_something_else_fails(tmp_path: Path) -> None:
+    wrong = Block("console", ("exact",), "$ ullage --version\nullage 0.0\n", 1)
+    with pytest.raises(AssertionError):
+        run_console(wrong, tmp_path)
