@@ -5,7 +5,7 @@ help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
 check:  ## lint, format, types, leftovers, sizes
-	@uv run python scripts/check.py
+	@uv run python -m scripts.check
 
 test:  ## all tests; one room: uv run pytest tests/meter
 	@uv run pytest
@@ -15,4 +15,4 @@ fix:  ## format, and mend what the linter can
 	@uv run ruff format
 
 bench:  ## all benchmarks, beside their peers where there are any
-	@set -e; for file in bench/bench_*.py; do echo "== $$file"; uv run python "$$file"; done
+	@uv run python -m bench

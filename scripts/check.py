@@ -1,6 +1,6 @@
 """Every check but the tests: lint, format, types, leftovers; and a list of what has grown large.
 
-uv run python scripts/check.py
+uv run python -m scripts.check
 """
 
 import subprocess
@@ -14,8 +14,8 @@ CHECKS = {
     "lint": ["-m", "ruff", "check", "--quiet"],
     "format": ["-m", "ruff", "format", "--check", "--quiet"],
     "types": ["-m", "mypy", "--no-error-summary"],
-    "leftovers": ["scripts/leftovers.py"],
-    "sizes (a signal)": ["scripts/sizes.py"],
+    "leftovers": ["-m", "scripts.leftovers"],
+    "sizes (a signal)": ["-m", "scripts.sizes"],
 }
 
 

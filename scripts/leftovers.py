@@ -1,6 +1,6 @@
 """Finds what was meant to be finished later, and paths of the machine it was written on.
 
-    uv run python scripts/leftovers.py
+    uv run python -m scripts.leftovers
 
 In the source: marks (TODO, FIXME, XXX, HACK), and in comments and texts "for now", "not implemented", "stub" and
 "placeholder". The last is also a word of this project, a count that a stream sends before it knows: names in code
@@ -11,14 +11,13 @@ In every text file of the repository: the project's own place on this machine, a
 
 import io
 import re
-import subprocess
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[1]
+from scripts.repository import ROOT, committed
 
 MARK = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 PROSE = re.compile(r"\b(for now|not implemented|not yet implemented|stubs?|stubbed|placeholders?)\b", re.IGNORECASE)
@@ -26,6 +25,7 @@ NAME = re.compile(r"^(NotImplementedError|TODO|FIXME|XXX|HACK)$")
 DOMAIN = re.compile(
     r"``[^`]*placeholder[^`]*``"
     r"|\b(output|streaming|usage)\b[^.;:]{0,20}\bplaceholders?\b"
+    r"|\bplaceholder rows?\b"
     r"|[\"']placeholder[\"']"
     r"|\bplaceholder="
 )
@@ -66,18 +66,6 @@ def machine_paths(text: str, places: Iterable[str]) -> Iterator[Leftover]:
 def places_here() -> list[str]:
     """This checkout, the directory it lies in, and the home directory."""
     return [str(place) for place in (ROOT, ROOT.parent, Path.home()) if len(place.parts) > 1]
-
-
-def committed() -> list[Path]:
-    """The files git knows, or would know after ``git add``."""
-    listing = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 def all_findings() -> Iterator[str]:

@@ -1,13 +1,13 @@
 """Lists files over 500 lines and functions over 60: a signal to look at, never a failure.
 
-uv run python scripts/sizes.py
+uv run python -m scripts.sizes
 """
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from scripts.repository import ROOT, committed
+
 FILE_LINES = 500
 FUNCTION_LINES = 60
 
@@ -25,9 +25,8 @@ def large(name: str, source: str) -> Iterator[str]:
 
 
 def all_large() -> list[str]:
-    """What is larger than usual in source, tests, scripts and benchmarks."""
-    rooms = ("src", "tests", "scripts", "bench")
-    files = [path for room in rooms for path in sorted((ROOT / room).rglob("*.py"))]
+    """What is larger than usual in all of the repository's Python."""
+    files = [path for path in committed() if path.suffix == ".py"]
     return [each for path in files for each in large(path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))]
 
 

@@ -78,5 +78,5 @@ def test_sizes_are_listed_and_nothing_fails() -> None:
     long = "def f():\n" + "    x = 1\n" * 600
     assert list(large("a.py", long)) == ["a.py:1: 602 lines", "a.py:1: f has 601 lines"]
     assert list(large("a.py", "def f():\n    pass\n")) == []
-    done = subprocess.run([sys.executable, "scripts/sizes.py"], cwd=ROOT, check=False, capture_output=True)
+    done = subprocess.run([sys.executable, "-m", "scripts.sizes"], cwd=ROOT, check=False, capture_output=True)
     assert done.returncode == 0

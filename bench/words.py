@@ -1,6 +1,6 @@
 """How fast ledger rows are read and written, beside the standard library's json (which builds plain dicts).
 
-uv run python bench/bench_words.py
+uv run python -m bench.words
 """
 
 import json
