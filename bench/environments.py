@@ -1,0 +1,77 @@
+"""The peers, their versions, and an environment of its own for each: their pins clash.
+
+The environments are made with uv under ``bench/out/``, once per version, from the configured package index.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+OUT = Path(__file__).parent / "out"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A package to compare with: what is installed, what counts a history in it, what a program imports."""
+
+    name: str
+    requirement: str
+    counter: str
+    script: str
+    module: str
+
+
+PEERS = (
+    Peer("litellm", "litellm==1.106.2", "token_counter", "litellm_count.py", "litellm"),
+    Peer(
+        "langchain-core",
+        "langchain-core==1.7.2",
+        "count_tokens_approximately",
+        "langchain_count.py",
+        "langchain_core.messages",
+    ),
+    Peer(
+        "pydantic-ai-harness",
+        "pydantic-ai-harness==0.62.0",
+        "estimate_context_tokens",
+        "harness_count.py",
+        "pydantic_ai",
+    ),
+)
+
+
+class NotInstalled(Exception):
+    """A peer's environment can't be made here; says why."""
+
+
+def python_of(peer: Peer) -> Path:
+    """The Python of the peer's environment, which is made if it isn't there. Raises ``NotInstalled``."""
+    place = OUT / "environments" / peer.requirement.replace("==", "-")
+    python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    complete = place / "complete"
+    if complete.exists():
+        return python
+    uv = shutil.which("uv")
+    if uv is None:
+        raise NotInstalled("uv is not on the path")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    print(f"making an environment for {peer.requirement} …", file=sys.stderr, flush=True)
+    _run([uv, "venv", "--quiet", "--clear", "--python", version, str(place)])
+    _run([uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), peer.requirement])
+    complete.touch()
+    return python
+
+
+def _run(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    except subprocess.TimeoutExpired as error:
+        raise NotInstalled(f"{command[1]} took longer than 600 s") from error
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["no output"]
+        raise NotInstalled(lines[-1].strip())

@@ -1,0 +1,99 @@
+"""What a bench found, as tables; and the page that is made of them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows of text. The first column is words, the others are numbers, set to the right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def markdown(self) -> str:
+        """As a Markdown table with its title above."""
+        rule = "|".join(["---", *["---:"] * (len(self.columns) - 1)])
+        lines = [f"| {' | '.join(row)} |" for row in (self.columns, *self.rows)]
+        return "\n".join([f"**{self.title}**", "", lines[0], f"|{rule}|", *lines[1:]])
+
+    def text(self) -> str:
+        """For a terminal."""
+        rows = [self.columns, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(pairs))
+            for pairs in (tuple(zip(row, widths, strict=True)) for row in rows)
+        ]
+        return "\n".join([self.title, *(f"  {line}".rstrip() for line in lines)])
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one bench has to say: ratios first, then what this machine measured."""
+
+    name: str
+    title: str
+    command: str
+    about: str
+    ratios: Table
+    figures: tuple[Table, ...]
+    notes: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """A section of the page."""
+        notes = "\n".join(f"* {note}" for note in self.notes)
+        tables = [self.ratios.markdown(), *(table.markdown() for table in self.figures)]
+        return "\n\n".join(filter(None, [f"## {self.title}", f"    {self.command}", self.about, *tables, notes]))
+
+    def text(self) -> str:
+        """For a terminal."""
+        tables = [self.ratios, *self.figures]
+        return "\n\n".join([f"== {self.title}", *(table.text() for table in tables), *self.notes, ""])
+
+
+INTRODUCTION = """# Speed
+
+Written by `uv run python -m bench --write docs/speed.md` (`make bench` prints the same). Every section names the
+command that makes it alone. **Ratios** compare with a peer, or with the same work at another size, in the same run on
+the same machine; they are what carries over to yours. Absolute figures are of one run on the machine named below. Times
+are CPU time unless they say wall. Peers are installed in environments of their own, in the versions listed in
+`bench/environments.py`. All histories and logs are invented by the bench and the same at every run. Nothing here
+is a test: a time depends on the machine, so no check fails for it."""
+
+
+def page(sections: Sequence[Section]) -> str:
+    """The whole page."""
+    parts = [INTRODUCTION, f"Machine of this run: {machine()}.", *(section.markdown() for section in sections)]
+    return "\n\n".join(parts) + "\n"
+
+
+def machine() -> str:
+    """Processors, Python and system, and how busy the machine was."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    busy = "" if load is None else f", load average {load:.1f} at the end"
+    return (
+        f"{_processor()}, {os.cpu_count()} processors, {platform.system()} {platform.machine()}, "
+        f"Python {platform.python_version()}{busy}"
+    )
+
+
+def _processor() -> str:
+    try:
+        names = re.findall(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or "an unnamed processor"
+
+
+def ratio(value: float, base: float) -> str:
+    """How many times ``base`` a value is, with the digits that mean something."""
+    times = value / base
+    return f"{times:,.0f} ×" if times >= 20 else f"{times:.1f} ×" if times >= 2 else f"{times:.2f} ×"
