@@ -46,7 +46,7 @@ def section() -> Section:
         command="uv run python -m bench.context_command",
         about=(
             f"A session in the shape of Claude Code's logs, {SIZE_BYTES / 1e6:.0f} MB, invented. Medians of {RUNS} "
-            "processes each, in turn, after one that is not counted; whole processes, start of the interpreter included."
+            "processes each, in turn, after one that is not counted; whole processes, the interpreter's start included."
         ),
         ratios=Table(
             "Against `json.loads` of every line, and nothing else",

@@ -6,7 +6,6 @@ The environments are made with uv under ``bench/out/``, once per version, from t
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -49,16 +48,13 @@ class NotInstalled(Exception):
     """A peer's environment can't be made here; says why."""
 
 
-def python_of(peer: Peer) -> Path:
+def python_of(peer: Peer, *, out: Path = OUT, uv: str = "uv") -> Path:
     """The Python of the peer's environment, which is made if it isn't there. Raises ``NotInstalled``."""
-    place = OUT / "environments" / peer.requirement.replace("==", "-")
+    place = out / "environments" / peer.requirement.replace("==", "-")
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     complete = place / "complete"
     if complete.exists():
         return python
-    uv = shutil.which("uv")
-    if uv is None:
-        raise NotInstalled("uv is not on the path")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     print(f"making an environment for {peer.requirement} …", file=sys.stderr, flush=True)
     _run([uv, "venv", "--quiet", "--clear", "--python", version, str(place)])
@@ -70,6 +66,8 @@ def python_of(peer: Peer) -> Path:
 def _run(command: list[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    except OSError as error:
+        raise NotInstalled(f"{command[0]} can't be run: {error}") from error
     except subprocess.TimeoutExpired as error:
         raise NotInstalled(f"{command[1]} took longer than 600 s") from error
     if done.returncode:

@@ -89,11 +89,11 @@ class Writer:
 
     def _filled(self, size: int, pieces: Iterator[str], joint: str) -> str:
         taken: list[str] = []
-        length = 0
+        length = -len(joint)
         while length < size:
             piece = next(pieces)
             taken.append(piece)
-            length += len(piece) + len(joint)
+            length += len(joint) + len(piece)
         return joint.join(taken)[:size]
 
     def _name(self) -> str:

@@ -211,12 +211,12 @@ def section() -> Section:
         title="A reading after one more message",
         command="uv run python -m bench.reading",
         about=(
-            f"A history of {SHORT:,} messages ({characters / 1e6:.1f} million characters: prose, code, JSON, logs) and one "
-            f"of {LONG:,}, fed to a `Meter` as events; then one message of about 100 characters at a time: "
-            f"`meter.apply(event); meter.reading()`. Medians of {BLOCK * (BLOCKS - 1):,}. Target: at most {TARGET_US} µs with "
-            f"{SHORT:,} messages, and no more with {LONG:,}. The peers' functions keep nothing between calls: after one more "
-            "message they go through everything again, pydantic-ai-harness less so where the history holds usage. A "
-            "program that keeps a running sum of its own around them would not."
+            f"A history of {SHORT:,} messages ({characters / 1e6:.1f} million characters: prose, code, JSON, logs) "
+            f"and one of {LONG:,}, fed to a `Meter` as events; then one message of about 100 characters at a time: "
+            f"`meter.apply(event); meter.reading()`. Medians of {BLOCK * (BLOCKS - 1):,}. Target: at most {TARGET_US} "
+            f"µs with {SHORT:,} messages, and no more with {LONG:,}. The peers' functions keep nothing between calls: "
+            "after one more message they go through everything again, pydantic-ai-harness less so where the history "
+            "holds usage. A program that keeps a running sum of its own around them would not."
         ),
         ratios=_ratios(parts, ours, reports),
         figures=(_figures(parts, steps, bodies), _counts(ours, reports)),
