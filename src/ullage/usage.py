@@ -14,7 +14,8 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
     ``input`` includes cache reads and writes, ``output`` includes reasoning, whatever the provider's own convention
     (https://github.com/open-telemetry/semantic-conventions/pull/3163 settles the inclusive meaning). ``context_input``
-    is set where ``input`` is a sum over several sampling passes: it is the last pass, which is what the window held.
+    and ``context_output`` are set where ``input`` and ``output`` are sums over several sampling passes: they are the
+    last pass, which is what the window held (the earlier answers are inside its input).
     ``raw`` is the provider's object, byte for byte. A value that could not be true stays in ``raw``, is ``None`` here,
     and is named in ``flags``.
     """
@@ -25,6 +26,7 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     cache_write: int | None = None
     reasoning: int | None = None
     context_input: int | None = None
+    context_output: int | None = None
     dialect: str | None = None
     verified: bool = True
     """False when the dialect is unknown: then nothing is read from ``raw``."""
@@ -39,6 +41,11 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     def context(self) -> int | None:
         """Input tokens the window held for this call: the last pass where several were summed."""
         return self.input if self.context_input is None else self.context_input
+
+    @property
+    def answer(self) -> int | None:
+        """Output tokens that come after ``context``: the last pass's where several were summed."""
+        return self.output if self.context_output is None else self.context_output
 
     @property
     def fresh_input(self) -> int | None:

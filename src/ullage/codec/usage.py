@@ -57,7 +57,7 @@ def normalise_with(row: Dialect, raw: object, *, final: bool = True, placeholder
     if not reading.knows_any():
         return Usage(dialect=row.name, verified=False, final=final, flags=("usage:no_known_field",), raw=kept)
     reading.read()
-    context = reading.context_input()
+    context, answer = reading.context_input(), reading.context_output()
     return Usage(
         input=reading.input,
         output=None if placeholder else reading.output,
@@ -65,6 +65,7 @@ def normalise_with(row: Dialect, raw: object, *, final: bool = True, placeholder
         cache_write=reading.cache_write,
         reasoning=None if placeholder else reading.reasoning,
         context_input=None if context == reading.input else context,
+        context_output=None if answer == reading.output or placeholder else answer,
         dialect=row.name,
         final=final,
         placeholder=placeholder,
@@ -293,8 +294,18 @@ class _Reading:
             return self.input - self.passing
         if self.row.name != "anthropic":
             return None
+        last = self.last_pass()
+        return last.input if last is not None else None
+
+    def context_output(self) -> int | None:
+        """The answer of the last pass, where ``output`` is a sum over several; None where it is not."""
+        last = self.last_pass() if self.row.name == "anthropic" else None
+        return last.output if last is not None else None
+
+    def last_pass(self) -> Usage | None:
+        """The last of Anthropic's own passes, an advisor's left out."""
         own = [one for one in sampling_passes(self.fields) if one.kind.endswith("message") and not _is_advice(one)]
-        return own[-1].usage.input if own else None
+        return own[-1].usage if own else None
 
 
 def _is_advice(one: SamplingPass) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.messages import Message, ToolResultPart
 from ullage.meter.growth import Added
@@ -65,17 +65,33 @@ class Since:
         )
 
 
+class Before(NamedTuple):
+    """What a forecast rested on, kept until the actual is known."""
+
+    anchor: Anchor
+    output: Entry | None
+    output_left: bool
+    since: Since
+    changed: float
+    removed: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
     """A call that was started: what was in view and what was expected, to be compared with its actual."""
 
     order: int
     fixed: float
+    earlier: float
+    """Reasoning of the answers before the last one in this request."""
     reasoning: float
+    """The same with the last answer's."""
     messages: float
     forecast: Forecast
     user_turn: bool
-    first: bool
+    results: int
+    before: Before | None
+    """``None`` for a call before which nothing was reported."""
     marks: tuple[str, ...]
     stream: bool
     at: float

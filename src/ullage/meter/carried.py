@@ -46,22 +46,34 @@ class Carried:
         self.turn = 0.0
         self.in_turn.clear()
 
-    def counted(self, policy: ReasoningPolicy, *, in_loop: bool, across_turns: bool, user_turn: bool) -> float:
-        """Tokens of reasoning in the next input.
+    def counted(
+        self,
+        policy: ReasoningPolicy,
+        *,
+        in_loop: bool,
+        across_turns: bool,
+        user_turn: bool,
+        needed: bool = False,
+        without: str = "",
+    ) -> float:
+        """Tokens of reasoning in the next input, those of the message ``without`` left out.
 
         ``in_loop`` and ``across_turns``: whether the provider counts what is sent back inside a tool loop, and from
-        earlier turns. ``user_turn``: the next request begins a turn, so that the current one is over.
+        earlier turns. ``user_turn``: the next request begins a turn, so that the current one is over. ``needed``: the
+        wire rejects a tool loop without its reasoning, which then wins over the policy inside that loop.
         """
-        if not in_loop and not across_turns:
-            return 0.0
-        if not policy.include_in_context or policy.strip == "all":
-            return 0.0
-        over = user_turn and not across_turns
-        if policy.strip == "all_but_last":
-            last = next(reversed(self.tokens), None)
-            if last is None or (not across_turns and (over or last not in self.in_turn)):
-                return 0.0
-            return self.tokens[last]
-        if across_turns:
-            return self.all
-        return 0.0 if over else self.turn
+        sent_all = policy.include_in_context and policy.strip == "none"
+        sent_last = policy.include_in_context and policy.strip == "all_but_last"
+        over = user_turn or not in_loop
+        if sent_all and across_turns:
+            kept = self.all if not over or user_turn else self.all - self.turn
+            return kept - self.tokens.get(without, 0.0)
+        in_turn = 0.0
+        if not over and (sent_all or needed):
+            in_turn = self.turn - (self.tokens.get(without, 0.0) if without in self.in_turn else 0.0)
+        elif sent_last:
+            last = next(reversed(self.tokens), "")
+            counts = last in self.in_turn and not over
+            if last != without and (counts or (across_turns and (user_turn or last not in self.in_turn))):
+                return self.tokens.get(last, 0.0)
+        return in_turn

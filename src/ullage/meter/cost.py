@@ -1,8 +1,28 @@
 """What each part is estimated to cost, in the units of the model's family."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from ullage.meter.growth import Added
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ReasoningPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnknownPart,
+)
+from ullage.meter.growth import Added, Answer, MediaCost
+from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
+from ullage.tokens.families import PLAIN, Family
+from ullage.tokens.text import TextCounter
+
+SUMMARY = "Summary"
+ROLE_ROWS = {"user": "You", "assistant": "Assistant", "system": "System notes", "tool": "Tool results"}
+ORIGIN_ROWS = {"summary": SUMMARY, "injected": "Reminders"}
 
 
 class PartCost(NamedTuple):
@@ -19,5 +39,81 @@ class MessageCost(NamedTuple):
 
     tokens: float
     reasoning: float
+    """Estimate of its reasoning, were it sent back."""
     added: Added
+    answer: Answer | None
+    """What it is made of, if the model wrote it."""
     parts: tuple[PartCost, ...]
+
+
+class _Once:
+    """A counter that counts each text once, for as long as one message is looked at."""
+
+    def __init__(self, counter: TextCounter) -> None:
+        self.counter = counter
+        self.name = counter.name
+        self.seen: dict[str, float] = {}
+
+    def count(self, text: str, vocabulary: str) -> float:
+        known = self.seen.get(text)
+        if known is None:
+            known = self.seen[text] = self.counter.count(text, vocabulary)
+        return known
+
+
+def message_cost(
+    message: Message, family: Family, counter: TextCounter, *, tool_names: Mapping[str, str], media: MediaCost
+) -> MessageCost:
+    """What one message costs, as a whole and by part. Counts each of its texts once; never raises."""
+    once = _Once(counter)
+    added = Added.of(message, family, once, tool_names=tool_names, media=media)
+    answer = Answer.of(message.parts, family, once) if message.role == "assistant" else None
+    row = ORIGIN_ROWS.get(message.origin) or ROLE_ROWS[message.role]
+    parts = tuple(
+        _part_cost(part, row, family, once, tool_names=tool_names, media=media)
+        for part in message.parts
+        if not isinstance(part, ReasoningPart)
+    )
+    reasoning = reasoning_tokens(answer, family) if answer is not None else 0.0
+    return MessageCost(added.tokens(family), reasoning, added, answer, parts)
+
+
+def reasoning_tokens(answer: Answer, family: Family) -> float:
+    """Estimate of an answer's reasoning from its text; 0 when there is none to go by.
+
+    A family that was measured charges 1.05 a token and 10 a part (n=50, the recorded placeholder rows).
+    """
+    if not answer.reasoning or family is PLAIN:
+        return answer.reasoning
+    return 1.05 * answer.reasoning + 10.0 * answer.thoughts
+
+
+def _part_cost(
+    part: Part,
+    row: str,
+    family: Family,
+    counter: TextCounter,
+    *,
+    tool_names: Mapping[str, str],
+    media: MediaCost,
+) -> PartCost:
+    match part:
+        case ToolCallPart():
+            counted = argument_tokens(part.arguments, family, counter)
+            wrapping = family.answering.call + family.answering.parameter * counted.parameters
+            named = text_tokens(part.name, family, counter)
+            return PartCost(part.id, "Tool calls", part.name, counted.tokens + named + wrapping)
+        case ToolResultPart():
+            name = part.name or tool_names.get(part.call_id, "")
+            shown = sum(media(inner, True) for inner in part.content if isinstance(inner, ImagePart | FilePart))
+            tokens = result_tokens(part.text, family, counter) + shown + family.framing.result
+            return PartCost(part.id, "Tool results", name or "unknown tool", tokens)
+        case ImagePart():
+            return PartCost(part.id, "Media", "images", media(part, False))
+        case FilePart():
+            inline = text_tokens(part.text, family, counter)
+            return PartCost(part.id, "Media", "files", media(part, False) + inline)
+        case UnknownPart():
+            return PartCost(part.id, row, "", text_tokens(bytes(part.raw).decode("utf-8", "replace"), family, counter))
+        case _:
+            return PartCost(part.id, row, "", text_tokens(part.text, family, counter))

@@ -8,7 +8,6 @@ nothing but ``seq``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from ullage.events import (
@@ -30,14 +29,14 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
-from ullage.meter.anchor import Anchor, Pending, Since, begins_turn
+from ullage.meter.anchor import Anchor, Before, Pending, Since, begins_turn
 from ullage.meter.carried import Carried
-from ullage.meter.forecast import Forecast, Forecaster
+from ullage.meter.forecast import Fixed, Forecast, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.spend import Purpose, Spend
 from ullage.meter.track import Step, Track
 from ullage.meter.view import Entry, View
-from ullage.meter.window import Limit, Limits
+from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
@@ -71,10 +70,11 @@ class Fold:
         self.system: tuple[SystemBlock, ...] | None = None
         self.tools: tuple[Tool, ...] | None = None
         self.params: dict[str, object] = {}
-        self.system_tokens: tuple[float, ...] = ()
-        self.tools_cost = self.forecaster.tools((), {})
+        self.fixed = Fixed()
         self.anchor: Anchor | None = None
         self.output: Entry | None = None
+        self.output_left = False
+        """The last answer was removed or edited: its reported output is not in the next request."""
         self.removed = 0.0
         self.unlogged: float | None = None
         """Tokens the first actual held beyond what the events explain, where the log has no system prompt."""
@@ -100,35 +100,52 @@ class Fold:
     # -- what is asked of it --
 
     @property
-    def fixed(self) -> float:
-        """Estimate of what every request carries beside its messages."""
-        return sum(self.system_tokens) + self.tools_cost.tokens
+    def partly_unlogged(self) -> bool:
+        """Whether nobody has said what the system prompt or the tools are."""
+        return self.system is None or self.tools is None
 
     @property
     def user_turn(self) -> bool:
         """Whether the next request begins a turn. At rest it is taken to."""
         return bool(self.since.users) or not (self.open_calls or self.since.results)
 
-    def reasoning_counted(self) -> float:
-        """Tokens of earlier reasoning in the next request, by the provider's rules and the application's policy."""
+    @property
+    def tool_turn(self) -> bool:
+        """Whether the next request carries results of tools that the last answer called."""
+        return bool(self.since.results) or bool(self.open_calls)
+
+    def earlier_reasoning(self, *, with_last: bool = False) -> float:
+        """Tokens of earlier answers' reasoning in the next request, by the provider's rules and the policy."""
         return self.forecaster.reasoning_counted(
-            self.carried, self.policy, self.calibration, user_turn=self.user_turn
+            self.carried,
+            self.policy,
+            self.calibration,
+            user_turn=self.user_turn,
+            tool_turn=self.tool_turn,
+            stream=self.anchor.stream if self.anchor else False,
+            without=self.output.message.id if self.output and not with_last else "",
         )
 
     def forecast(self) -> Forecast:
         """What the next request holds. Costs O(1) in the length of the history."""
         if self.anchor is None:
             return self.forecaster.opening(
-                self.view, self.fixed, self.reasoning_counted(), messages=len(self.view), calibration=self.calibration
+                self.fixed,
+                self.view.opening,
+                self.earlier_reasoning(),
+                media=self.view.media,
+                history=bool(self.view.holders),
+                unknown=self.partly_unlogged,
             )
         return self.forecaster.next(
             self.anchor,
             output=self.output,
+            output_left=self.output_left,
             since=self.since,
             user_turn=self.user_turn,
-            changed=self.fixed - self.anchor.fixed,
+            changed=self.fixed.tokens - self.anchor.fixed,
             removed=self.removed,
-            reasoning=self.reasoning_counted(),
+            earlier=self.earlier_reasoning(),
             policy=self.policy,
             calibration=self.calibration,
         )
@@ -145,7 +162,7 @@ class Fold:
         if (model, wire, provider) == (self.model, self.wire, self.provider):
             return
         before = self.forecast() if len(self.view) or self.anchor else None
-        weight = self.view.tokens + self.fixed
+        weight = self.view.tokens + self.fixed.tokens
         old = self.forecaster
         changed_model = bool(self.model) and model != self.model
         self.model, self.wire, self.provider = model, wire, provider
@@ -157,20 +174,13 @@ class Fold:
             return
         self._recount()
         if before is not None and self.anchor is not None:
-            ratio = (self.view.tokens + self.fixed) / weight if weight > 0 else 1.0
+            ratio = (self.view.tokens + self.fixed.tokens) / weight if weight > 0 else 1.0
             self._carry_over(before, ratio)
 
     def _look_up(self) -> None:
         self.known = lookup(self.provider, self.model) if self.model else None
-        limits = self.limits
-        for name in ("window", "input_cap", "max_output"):
-            held: Limit | None = getattr(limits, name)
-            if held is not None and held.source in {"catalogue", "provider", "error"}:
-                limits = replace(limits, **{name: None})
-            value: int | None = getattr(self.known, name) if self.known else None
-            if value is not None and getattr(limits, name) is None:
-                limits = replace(limits, **{name: Limit(tokens=value, source="catalogue")})
-        self.limits = limits
+        known = self.known or ModelLimits()
+        self.limits = self.limits.of_model(known.window, known.input_cap, known.max_output)
 
     def _recount(self) -> None:
         """Every cost again, in the units of the new family."""
@@ -179,8 +189,15 @@ class Fold:
         self.carried = Carried()
         for entry in entries:
             self._enter(entry.message)
-        self.system_tokens = self.forecaster.system(self.system or ())
-        self.tools_cost = self.forecaster.tools(self.tools or (), self.params)
+        self._count_fixed()
+
+    def _count_fixed(self) -> None:
+        """What every request carries, again."""
+        first = next(iter(self.view), None)
+        leading = ""
+        if first is not None and first.message.role == "system":
+            leading = "".join(part.text for part in first.message.of_type(TextPart)) or " "
+        self.fixed = self.forecaster.fixed(self.system or (), self.tools or (), self.params, leading=leading)
 
     def _carry_over(self, before: Forecast, ratio: float) -> None:
         """The last actual in the new units: by ratio, so that what no event explains is carried as well."""
@@ -189,13 +206,14 @@ class Fold:
             input=max(0, round(before.tokens * ratio)),
             usage=Usage(),
             order=self.view.orders,
-            fixed=self.fixed,
-            reasoning=self.reasoning_counted(),
+            fixed=self.fixed.tokens,
+            reasoning=self.earlier_reasoning(),
             messages=self.view.tokens,
             label="the model changed: carried over by ratio",
             spread=0.1,
         )
         self.output = None
+        self.output_left = True
         self.removed = 0.0
         self.since = Since()
         if self.unlogged is not None:
@@ -207,15 +225,15 @@ class Fold:
 
     def _system(self, event: SystemChanged) -> None:
         self.system = event.system
-        self.system_tokens = self.forecaster.system(event.system)
+        self._count_fixed()
 
     def _tools(self, event: ToolsChanged) -> None:
         self.tools = event.tools
-        self.tools_cost = self.forecaster.tools(event.tools, self.params)
+        self._count_fixed()
 
     def _params(self, event: ParamsChanged) -> None:
         self.params = event.params
-        self.tools_cost = self.forecaster.tools(self.tools or (), self.params)
+        self._count_fixed()
 
     def _policy(self, event: PolicyChanged) -> None:
         self.policy = ReasoningPolicy(include_in_context=event.include_in_context, strip=event.strip)
@@ -223,9 +241,13 @@ class Fold:
     # -- messages --
 
     def _enter(self, message: Message) -> Entry:
-        entry = self.view.add(message, self.forecaster.message(message, self.view.tool_names))
-        if begins_turn(message):
+        cost = self.forecaster.message(message, self.view.tool_names)
+        opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
+        entry = self.view.add(message, cost, opening=opening)
+        if begins_turn(message) and not (self.since.results and self.forecaster.loop_survives_user):
             self.carried.begin_turn()
+        if entry.order == 1 and message.role == "system":
+            self._count_fixed()
         self._carry(entry)
         return entry
 
@@ -260,14 +282,21 @@ class Fold:
         old = self.view.entries[message.id]
         cost = self.forecaster.message(message, self.view.tool_names)
         anchored = self._is_anchored(old)
-        entry = self.view.replace(message, cost, keep_order=anchored)
+        opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
+        entry = self.view.replace(message, cost, opening=opening, keep_order=anchored)
         if anchored:
             self.removed += (old.cost.tokens - cost.tokens) * self._scale()
-        elif old is self.output:
+        elif old is not self.output:
+            self.since = self.since.minus(old).plus(entry)
+        elif self._is_output(message):
             self.output = entry
         else:
-            self.since = self.since.minus(old).plus(entry)
-        self.carried.remove(message.id) if not cost.reasoning else self._carry(entry)
+            self.output, self.output_left = None, True
+            self.since = self.since.plus(entry)
+        if not cost.reasoning:
+            self.carried.remove(message.id)
+        else:
+            self._carry(entry)
 
     def _leave(self, message_id: str) -> Entry | None:
         entry = self.view.remove(message_id)
@@ -276,17 +305,11 @@ class Fold:
         if self._is_anchored(entry):
             self.removed += entry.cost.tokens * self._scale()
         elif entry is self.output:
-            self.output = None
-            self.removed += self._output_tokens()
+            self.output, self.output_left = None, True
         else:
             self.since = self.since.minus(entry)
         self.carried.remove(message_id)
         return entry
-
-    def _output_tokens(self) -> float:
-        """What of the last answer the formula counts apart from its reasoning."""
-        usage = self.anchor.usage if self.anchor else None
-        return float(usage.visible_output or usage.output or 0) if usage else 0.0
 
     def _is_anchored(self, entry: Entry) -> bool:
         return self.anchor is not None and entry.order <= self.anchor.order
@@ -298,7 +321,7 @@ class Fold:
         """Actual tokens per estimated token of what the anchor covers, without what every request carries."""
         if self.anchor is None or self.anchor.messages <= 0:
             return 1.0
-        every = self.unlogged + self.fixed if self.unlogged is not None else self.fixed
+        every = self.fixed.tokens + (self.unlogged or 0.0)
         measured = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
         return min(2.0, max(0.5, measured))
 
@@ -336,7 +359,7 @@ class Fold:
             cost = self.forecaster.message(event.summary, self.view.tool_names)
             if event.summary_tokens is not None:
                 cost = self.forecaster.with_text_tokens(cost, event.summary_tokens)
-            entry = self.view.add(event.summary, cost)
+            entry = self.view.add(event.summary, cost, opening=cost.tokens)
             self.since = self.since.plus(entry, quiet=True)
             self.view.arrange([summary])
         self.compacted[event.compaction] = (left, summary, anchor + "\n" + "\n".join(order))
@@ -368,14 +391,20 @@ class Fold:
     def _call_started(self, event: CallStarted) -> None:
         if event.purpose != "main":
             return
+        before = None
+        if self.anchor is not None:
+            changed = self.fixed.tokens - self.anchor.fixed
+            before = Before(self.anchor, self.output, self.output_left, self.since, changed, self.removed)
         self.pending[event.call] = Pending(
             order=self.view.orders,
-            fixed=self.fixed,
-            reasoning=self.reasoning_counted(),
+            fixed=self.fixed.tokens,
+            earlier=self.earlier_reasoning(),
+            reasoning=self.earlier_reasoning(with_last=True),
             messages=self.view.tokens,
             forecast=self.forecast(),
             user_turn=self.user_turn,
-            first=self.anchor is None,
+            results=self.since.results,
+            before=before,
             marks=tuple(self.marks),
             stream=event.stream,
             at=event.at,
@@ -399,10 +428,8 @@ class Fold:
             if event.outcome == "failed" and pending is not None:
                 self.marks[:0] = pending.marks
             return
-        if pending is not None and self.anchor is not None:
-            self.calibration = self.forecaster.learn(
-                self.calibration, self.anchor, pending, actual=context, fixed=pending.fixed
-            )
+        if pending is not None:
+            self.calibration = self.forecaster.learn(self.calibration, pending, policy=self.policy, actual=context)
         self._set_anchor(event.call, usage, context, pending)
 
     def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:
@@ -413,21 +440,22 @@ class Fold:
         messages = pending.messages if pending else self.view.tokens - sum(e.cost.tokens for e in entries)
         first = self.anchor is None or (pending is not None and "compaction" in pending.marks)
         if first:
-            fixed = pending.fixed if pending is not None else self.fixed
+            fixed = pending.fixed if pending is not None else self.fixed.tokens
             reasoning = pending.reasoning if pending is not None else 0.0
-            beyond = context - messages - fixed - reasoning - self.forecaster.base
-            self.unlogged = max(0.0, beyond) if self.system is None else None
+            beyond = context - messages - fixed - reasoning
+            self.unlogged = max(0.0, beyond) if self.partly_unlogged else None
         self.anchor = Anchor(
             call=call,
             input=context,
             usage=usage,
             order=order,
-            fixed=pending.fixed if pending is not None else self.fixed,
+            fixed=pending.fixed if pending is not None else self.fixed.tokens,
             reasoning=pending.reasoning if pending is not None else 0.0,
             messages=messages,
             stream=pending.stream if pending is not None else False,
         )
         self.output = own[-1] if own else None
+        self.output_left = False
         self.removed = 0.0
         self.since = Since()
         for entry in entries:
@@ -457,7 +485,7 @@ class Fold:
                 at=event.at or pending.at,
                 actual=actual,
                 marks=pending.marks,
-                first=pending.first,
+                first=pending.before is None,
             )
         )
 

@@ -21,7 +21,6 @@ from ullage.codec.bodies import read_body, read_output
 from ullage.codec.usage import dialect_for, normalise
 from ullage.events import (
     Amount,
-    Calibrated,
     CallEnded,
     CallStarted,
     CompactionCommitted,
@@ -32,7 +31,6 @@ from ullage.events import (
     ModelChanged,
     Outcome,
     ParamsChanged,
-    PolicyChanged,
     Purpose,
     Rewound,
     SessionStarted,
@@ -75,13 +73,15 @@ class Meter:
     """What is in the window of one session, from its events or from the requests and usages of somebody's own loop.
 
     ``model`` may name its provider (``anthropic:claude-haiku-4-5``). ``window`` is the user's word and wins over every
-    other source; ``default_window`` is used where nobody knows. ``reserve`` is kept for the answer; ``trigger`` is where
-    compaction starts, a share of the window up to 1 or tokens above; ``auto=False`` means never. ``calibration`` is what
-    was learnt earlier, and ``meter.calibration`` what is known now. ``estimator`` is ``auto`` (a real tokenizer where
-    ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``, ``gemini-cli``, or a function from text to tokens, which is
-    then taken as it is. ``on_event`` is called with every event that ``before`` and ``after`` make, after it was applied:
-    together they are the session's ledger. Not for sharing between threads. Raises ``SettingError`` for settings that
-    can't be.
+    other source; ``default_window`` is used where nobody knows. ``reserve`` is kept for the answer. ``trigger`` is
+    where compaction starts, a share of the window up to 1 or tokens above; ``auto=False`` means never. ``calibration``
+    is what was learnt earlier, and ``meter.calibration`` what is known now.
+
+    ``estimator`` is ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
+    ``gemini-cli``, or a function from text to tokens; the last three are taken as they are. ``on_event`` is called with
+    every event that ``before`` and ``after`` make, after it was applied: together they are the session's ledger.
+
+    Not for sharing between threads. Raises ``SettingError`` for settings that can't be.
     """
 
     def __init__(
@@ -116,6 +116,7 @@ class Meter:
         )
         self._on_event = on_event
         self._calls = 0
+        self._last: Request | None = None
         self._session = session
         if model:
             provider, model = split_model(model, provider)
@@ -126,11 +127,13 @@ class Meter:
     def before(self, request: Request | Mapping[str, Any], *, call: str = "", purpose: Purpose = "main") -> Reading:
         """The reading of a request that is about to be sent; ``reading.call`` names it for ``after``.
 
-        ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last request is
+        ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last one is
         counted. Raises ``InvalidRequest`` for a body that none of the wires could have been sent.
         """
         if not isinstance(request, Request):
-            request = read_body(request, wire=self._fold.wire or None, provider=self._fold.provider or None)
+            fold = self._fold
+            request = read_body(request, wire=fold.wire or None, provider=fold.provider or None, model=fold.model)
+        self._last = request
         self._calls += 1
         name = call or f"call-{self._calls}"
         if purpose == "main":
@@ -159,15 +162,15 @@ class Meter:
     ) -> Reading:
         """The reading after a call has ended.
 
-        ``usage`` is what the provider reported (its own object, or ``None`` when it said nothing); ``output`` is the answer
-        (its content, or a ``Message``), which may also simply come back in the next request. A failed call changes nothing
-        but the spend.
+        ``usage`` is what the provider reported (its own object, or ``None`` when it said nothing); ``output`` is the
+        answer (its content, or a ``Message``), which may also simply come back in the next request. A failed call
+        changes nothing but the spend.
         """
         if usage is not None and not isinstance(usage, Usage):
             usage = normalise(dialect_for(self._fold.wire, self._fold.provider), usage)
         self._emit(CallEnded(call=call, outcome=outcome, usage=usage, purpose=purpose))
         if output is not None and purpose == "main" and outcome != "failed":
-            message = output if isinstance(output, Message) else read_output(self._fold.wire, output)
+            message = output if isinstance(output, Message) else self._read_answer(output)
             if message.parts:
                 message = msgspec.structs.replace(message, call=call, id=message.id or f"{call}.answer")
                 self._emit(MessageAdded(message=message))
@@ -260,6 +263,10 @@ class Meter:
         if self._on_event is not None:
             self._on_event(event)
 
+    def _read_answer(self, output: object) -> Message:
+        fold = self._fold
+        return read_output(fold.wire, output, provider=fold.provider, model=fold.model, after=self._last)
+
     def _follow(self, request: Request) -> None:
         """Events for what the request changes against what is in view."""
         fold = self._fold
@@ -349,11 +356,11 @@ class Meter:
             last.error_percent,
         )
         fold = self._fold
-        messages = last.actual - fold.fixed
+        messages = last.actual - fold.fixed.tokens
         if fold.view.tokens > 0:
             log.info(
                 "Context calibration: actual=%d, estimate=%d, ratio=%.2f",
-                messages,
+                round(messages),
                 round(fold.view.tokens),
                 messages / fold.view.tokens,
             )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ullage.messages import SystemBlock, Tool
 from ullage.meter.breakdown import Share, break_down
+from ullage.meter.cost import SUMMARY
 from ullage.meter.fold import Fold
 from ullage.meter.forecast import Forecast
 from ullage.meter.reading import Row
@@ -23,7 +24,6 @@ SYSTEM_ROWS = {
 }
 UNLOGGED = "Not in the log"
 DEFERRED = "Deferred tools"
-SUMMARY = "Summary"
 
 
 class Item(NamedTuple):
@@ -39,14 +39,18 @@ class Item(NamedTuple):
 
 def rows_of(fold: Fold, forecast: Forecast) -> tuple[Row, ...]:
     """The top rows, which sum to ``forecast.tokens``, and what each is made of. Costs O(rows)."""
-    fixed = [*_system_shares(fold), *_tool_shares(fold), *_unlogged_share(fold), *_summary_share(fold)]
+    fixed = [
+        *_system_shares(fold),
+        *_tool_shares(fold),
+        *_answer_share(fold),
+        *_unlogged_share(fold),
+        *_summary_share(fold),
+    ]
     result = break_down(
         forecast.tokens, fixed, _message_shares(fold, forecast), reported=forecast.last_input is not None
     )
     if result.excess:
-        log.warning(
-            "Back-calculated messages negative (-%d), estimates of the other rows are too high", result.excess
-        )
+        log.warning("Back-calculated messages negative (-%d), estimates of the other rows are too high", result.excess)
     return result.rows
 
 
@@ -63,7 +67,7 @@ def largest(fold: Fold, count: int) -> tuple[Item, ...]:
 def _system_shares(fold: Fold) -> list[Share]:
     blocks = fold.system or ()
     by_kind: dict[str, list[tuple[SystemBlock, float]]] = {}
-    for block, tokens in zip(blocks, fold.system_tokens, strict=True):
+    for block, tokens in zip(blocks, fold.fixed.system, strict=True):
         by_kind.setdefault(block.kind, []).append((block, tokens))
     return [
         Share(
@@ -79,18 +83,18 @@ def _system_shares(fold: Fold) -> list[Share]:
 
 def _tool_shares(fold: Fold) -> list[Share]:
     tools = fold.tools or ()
-    loaded = [(tool, cost) for tool, cost in zip(tools, fold.tools_cost.each, strict=True) if not tool.deferred]
-    deferred = [(tool, cost) for tool, cost in zip(tools, fold.tools_cost.deferred, strict=True) if tool.deferred]
+    loaded = [(tool, cost) for tool, cost in zip(tools, fold.fixed.tools.each, strict=True) if not tool.deferred]
+    deferred = [(tool, cost) for tool, cost in zip(tools, fold.fixed.tools.deferred, strict=True) if tool.deferred]
     shares: list[Share] = []
     if loaded:
         children = _by_server(loaded)
-        if fold.tools_cost.overhead >= 1:
-            children.append(Share(name="once for all", tokens=fold.tools_cost.overhead))
+        if fold.fixed.tools.overhead + fold.fixed.tools.choice >= 1:
+            children.append(Share(name="once for all", tokens=fold.fixed.tools.overhead + fold.fixed.tools.choice))
         biggest = sorted(loaded, key=lambda pair: -pair[1])[:2]
         shares.append(
             Share(
                 name=f"Tools ({len(loaded)})",
-                tokens=fold.tools_cost.tokens,
+                tokens=fold.fixed.tools.tokens,
                 children=tuple(children),
                 note="largest: " + " · ".join(f"{tool.name} {cost:,.0f}" for tool, cost in biggest),
             )
@@ -120,8 +124,12 @@ def _by_server(tools: Iterable[tuple[Tool, float]]) -> list[Share]:
     return sorted([*own, *mcp], key=lambda share: -share.tokens)
 
 
+def _answer_share(fold: Fold) -> list[Share]:
+    return [Share(name="Answer format", tokens=fold.fixed.answer)] if fold.fixed.answer else []
+
+
 def _unlogged_share(fold: Fold) -> list[Share]:
-    if not fold.unlogged or fold.system is not None:
+    if not fold.unlogged or not fold.partly_unlogged:
         return []
     return [
         Share(

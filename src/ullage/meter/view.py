@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ullage.messages import Message, ToolCallPart, ToolResultPart
 from ullage.meter import fingerprint
 from ullage.meter.cost import MessageCost
-from ullage.messages import Message, ToolCallPart, ToolResultPart
 
 
 @dataclass(slots=True)
@@ -17,6 +17,8 @@ class Entry:
     message: Message
     cost: MessageCost
     order: int
+    opening: float = 0.0
+    """What it costs in a first request; only asked for before any actual."""
 
 
 @dataclass(slots=True)
@@ -26,6 +28,8 @@ class View:
     entries: dict[str, Entry] = field(default_factory=dict)
     rows: dict[tuple[str, str], float] = field(default_factory=dict)
     tokens: float = 0.0
+    opening: float = 0.0
+    media: float = 0.0
     orders: int = 0
     tool_names: dict[str, str] = field(default_factory=dict)
     """Name of the tool by call id, for results that don't say it."""
@@ -53,23 +57,23 @@ class View:
             self._digest = fingerprint.of_messages(entry.message for entry in self)
         return self._digest
 
-    def add(self, message: Message, cost: MessageCost) -> Entry:
+    def add(self, message: Message, cost: MessageCost, *, opening: float) -> Entry:
         """Put a message at the end."""
         self.orders += 1
-        entry = Entry(message, cost, self.orders)
+        entry = Entry(message, cost, self.orders, opening)
         self.entries[message.id] = self.recent[message.id] = entry
         if self._digest is not None:
             self._digest = fingerprint.roll(self._digest, message)
         self._count(entry, 1)
         return entry
 
-    def replace(self, message: Message, cost: MessageCost, *, keep_order: bool) -> Entry:
+    def replace(self, message: Message, cost: MessageCost, *, opening: float, keep_order: bool) -> Entry:
         """Put a message in the place of the one with its id."""
         old = self.entries[message.id]
         self._count(old, -1)
         if not keep_order:
             self.orders += 1
-        entry = Entry(message, cost, old.order if keep_order else self.orders)
+        entry = Entry(message, cost, old.order if keep_order else self.orders, opening)
         self.entries[message.id] = entry
         if not keep_order or message.id in self.recent:
             self.recent[message.id] = entry
@@ -87,7 +91,7 @@ class View:
         return entry
 
     def arrange(self, ids: Iterable[str]) -> None:
-        """Bring the entries into this order; ids that are not in view are passed over, others keep their place after."""
+        """Bring the entries into this order; ids that are not in view are passed over, the others follow."""
         first = {each: self.entries[each] for each in ids if each in self.entries}
         self.entries = first | {each: entry for each, entry in self.entries.items() if each not in first}
         self._digest = None
@@ -106,6 +110,8 @@ class View:
 
     def _count(self, entry: Entry, sign: int) -> None:
         self.tokens += sign * entry.cost.tokens
+        self.opening += sign * entry.opening
+        self.media += sign * entry.cost.added.media
         rows = self.rows
         for part in entry.cost.parts:
             key = (part.row, part.name)

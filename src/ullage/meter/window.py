@@ -58,14 +58,21 @@ class Limits:
 
     def learn(self, event: LimitLearnt) -> Limits:
         """These limits and what one event says, where its source ranks at least as high."""
-        limits = self
-        for name in ("window", "input_cap", "max_output"):
-            value: int | None = getattr(event, name)
-            if value is not None and value > 0:
-                limit = Limit(tokens=value, source=event.source)
-                if limit.beats(getattr(limits, name)):
-                    limits = replace(limits, **{name: limit})
-        return limits
+        return replace(
+            self,
+            window=_believed(self.window, event.window, event.source),
+            input_cap=_believed(self.input_cap, event.input_cap, event.source),
+            max_output=_believed(self.max_output, event.max_output, event.source),
+        )
+
+    def of_model(self, window: int | None, input_cap: int | None, max_output: int | None) -> Limits:
+        """The limits of another model, as the catalogue has them: what was learnt of the last one is forgotten."""
+        return replace(
+            self,
+            window=_looked_up(self.window, window),
+            input_cap=_looked_up(self.input_cap, input_cap),
+            max_output=_looked_up(self.max_output, max_output),
+        )
 
     @property
     def known_window(self) -> Window:
@@ -105,3 +112,16 @@ class Limits:
         if self.trigger > 1:
             return min(int(self.trigger), limit)
         return limit if window is None else min(int(self.trigger * window), limit)
+
+
+def _believed(held: Limit | None, tokens: int | None, source: WindowSource) -> Limit | None:
+    if tokens is None or tokens <= 0:
+        return held
+    limit = Limit(tokens=tokens, source=source)
+    return limit if limit.beats(held) else held
+
+
+def _looked_up(held: Limit | None, tokens: int | None) -> Limit | None:
+    if held is not None and held.source == "user":
+        return held
+    return None if tokens is None else Limit(tokens=tokens, source="catalogue")

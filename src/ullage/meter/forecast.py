@@ -1,0 +1,359 @@
+"""What the next request holds: the estimators of one model, put to work on what the fold knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import hypot
+from typing import NamedTuple
+
+from ullage import reasoning
+from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
+from ullage.meter import growth, opening
+from ullage.meter.anchor import Anchor, Pending, Since
+from ullage.meter.carried import Carried
+from ullage.meter.cost import MessageCost, message_cost
+from ullage.meter.growth import Added, Answer, Situation
+from ullage.meter.interval import half_widths
+from ullage.meter.opening_interval import Situation as Content
+from ullage.meter.opening_interval import opening_interval
+from ullage.meter.view import Entry
+from ullage.reasoning import ReasoningPolicy, SentBack
+from ullage.tokens.calibration import NOTHING_LEARNT, Calibration, Observation
+from ullage.tokens.families import PLAIN, Family, family_for
+from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
+from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
+from ullage.tokens.template import Template, template_for
+from ullage.tokens.text import counter_for
+from ullage.tokens.tools import NO_TOOLS, ToolsCost, answer_tokens, read_answer_format, read_choice, tools_cost
+from ullage.usage import Usage
+
+BY_NAME_ALONE = frozenset({"quarter", "gemini-cli"})
+"""Estimators whose word is taken as it is, as the seeds do, without a family's ratio and constants."""
+
+REMOVAL_DOUBT = 0.05
+"""Share of what was removed, or of what is left if that is less, that an estimate of it may be off."""
+
+CHANGE_DOUBT = 0.15
+"""The same for a changed system prompt or changed tools."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """The next request's tokens, their interval, and the terms they are the sum of."""
+
+    tokens: int
+    low: int
+    high: int
+    last_input: int | None
+    last_output: float
+    new: float
+    changed: float
+    removed: float
+    """Positive: tokens that left."""
+    reasoning: float
+    """Of these tokens, reasoning that is sent back and counted."""
+    label: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Fixed(NamedTuple):
+    """What every request carries beside its messages: system blocks, tools, the answer's schema, the template's own."""
+
+    system: tuple[float, ...] = ()
+    tools: ToolsCost = NO_TOOLS
+    answer: float = 0.0
+    overhead: float = 0.0
+
+    @property
+    def tokens(self) -> float:
+        """All of it."""
+        return sum(self.system) + self.tools.tokens + self.answer + self.overhead
+
+
+class Forecaster:
+    """The estimators of one model over one wire at one provider."""
+
+    def __init__(self, wire: str, provider: str, model: str, estimator: str | Callable[[str], float]) -> None:
+        self.wire, self.provider, self.model = wire, provider, model
+        self.counter = counter_for(estimator)
+        plain = callable(estimator) or estimator in BY_NAME_ALONE
+        self.family: Family = PLAIN if plain else family_for(wire, provider, model)
+        self.template: Template = PLAIN_TEMPLATE if plain else template_for(wire, provider, model)
+        self.unseen = replace(self.family, recounts=False)
+        """The family for an answer that nobody has shown: its output is all there is to go by."""
+        self.media_rule = media_rule_for(wire, provider, model)
+
+    @property
+    def loop_survives_user(self) -> bool:
+        """Whether a user's word beside tool results leaves the turn going on (Claude)."""
+        return not reasoning.rule_for(self.wire, self.provider, self.model).beside
+
+    def same_units(self, other: Forecaster) -> bool:
+        """Whether both count alike, so that costs need not be taken again."""
+        return (self.family, self.template, self.media_rule, self.counter) == (
+            other.family,
+            other.template,
+            other.media_rule,
+            other.counter,
+        )
+
+    # -- costs --
+
+    def media(self, part: ImagePart | FilePart, in_result: bool) -> float:
+        """Tokens of an image or file, by its pixels, pages or seconds."""
+        if isinstance(part, ImagePart):
+            return image_tokens(part, self.media_rule, in_result=in_result)
+        return file_tokens(part, self.media_rule, in_result=in_result)
+
+    def message(self, message: Message, tool_names: Mapping[str, str]) -> MessageCost:
+        """What a message costs as input."""
+        return message_cost(message, self.family, self.counter, tool_names=tool_names, media=self.media)
+
+    def with_text_tokens(self, cost: MessageCost, tokens: int) -> MessageCost:
+        """The cost of a message whose text was reported to be ``tokens`` long."""
+        added = replace(cost.added, text=float(tokens))
+        parts = tuple(part._replace(tokens=tokens / len(cost.parts)) for part in cost.parts)
+        return cost._replace(added=added, tokens=added.tokens(self.family), parts=parts)
+
+    def opening_message(self, message: Message, cost: MessageCost) -> float:
+        """What a message of that cost comes to in a first request."""
+        return opening.added_tokens(cost.added, self.template, self.family, is_answer=message.role == "assistant")
+
+    def fixed(
+        self, system: Sequence[SystemBlock], tools: Sequence[Tool], params: Mapping[str, object], *, leading: str = ""
+    ) -> Fixed:
+        """What every request carries. ``leading`` is a system prompt that stands among the messages."""
+        text = next((block.text for block in system if block.text), leading)
+        cost = tools_cost(tools, self.template, self.family, self.counter, choice=read_choice(params), system=text)
+        answer = answer_tokens(
+            read_answer_format(params), self.template, self.family, self.counter, system=text, tools=any(cost.each)
+        )
+        overhead = self.template.base + (self.template.system if text else 0.0)
+        if self.template.thinking and opening.is_thinking(params):
+            overhead += self.template.thinking
+        return Fixed(opening.system_tokens(system, self.template, self.family, self.counter), cost, answer, overhead)
+
+    # -- reasoning --
+
+    def hidden(self, entry: Entry, usage: Usage | None) -> float:
+        """Tokens of a message's reasoning: as reported, as what its output can't show, or from its text."""
+        answer = entry.cost.answer
+        if answer is None:
+            return 0.0
+        if usage is not None and usage.answer is not None and not usage.placeholder:
+            hidden = growth.hidden_reasoning(self._growth_anchor(usage, answer), self.family)
+            if hidden > 0:
+                return hidden
+        return entry.cost.reasoning
+
+    def reasoning_counted(
+        self,
+        carried: Carried,
+        policy: ReasoningPolicy,
+        calibration: Calibration,
+        *,
+        user_turn: bool,
+        tool_turn: bool,
+        stream: bool,
+        without: str = "",
+    ) -> float:
+        """Tokens of reasoning in the next input, that of the message ``without`` left out."""
+        rule = reasoning.rule_for(self.wire, self.provider, self.model, stream=stream)
+        learnt = calibration.of(self.provider, self.model)
+        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
+        needed = not begins and reasoning.need_for(self.wire, self.model) is not None
+        return carried.counted(
+            policy,
+            in_loop=rule.loop != learnt.flips(rule.name, False),
+            across_turns=rule.turns != learnt.flips(rule.name, True),
+            user_turn=begins,
+            needed=needed,
+            without=without,
+        )
+
+    def sent_back(self, answer: Answer, policy: ReasoningPolicy, usage: Usage, *, begins_turn: bool) -> SentBack:
+        """Whether the last answer's reasoning goes out again."""
+        if not answer.thoughts:
+            return "no" if usage.reasoning else "none"
+        if policy.include_in_context and policy.strip != "all":
+            return "yes"
+        return "yes" if not begins_turn and reasoning.need_for(self.wire, self.model) is not None else "no"
+
+    # -- the forecast --
+
+    def opening(
+        self, fixed: Fixed, messages: float, earlier: float, *, media: float, history: bool, unknown: bool
+    ) -> Forecast:
+        """A request before which nothing was reported. ``unknown``: system prompt and tools were never shown."""
+        exact = max(0.0, fixed.tokens + messages + earlier)
+        situation = Content(
+            stratum=self.template.stratum,
+            tokens=exact,
+            tools=fixed.tools.tokens - fixed.tools.hosted,
+            hosted=fixed.tools.hosted,
+            answer=fixed.answer,
+            media=media,
+            history=history,
+        )
+        low, high = opening_interval(situation, is_exact=self.counter.name == "bpe")
+        tokens = round(exact)
+        return Forecast(
+            tokens=tokens,
+            low=max(0, min(low, tokens)),
+            high=max(high, tokens),
+            last_input=None,
+            last_output=0.0,
+            new=exact,
+            changed=0.0,
+            removed=0.0,
+            reasoning=earlier,
+            label="estimated: no call has reported its usage yet",
+            notes=("System prompt and tools are not in the log: the number is a lower bound.",) if unknown else (),
+        )
+
+    def next(
+        self,
+        anchor: Anchor,
+        *,
+        output: Entry | None,
+        output_left: bool,
+        since: Since,
+        user_turn: bool,
+        changed: float,
+        removed: float,
+        earlier: float,
+        policy: ReasoningPolicy,
+        calibration: Calibration,
+    ) -> Forecast:
+        """A request after one whose input was reported. ``earlier`` is the reasoning of all earlier answers now."""
+        estimate = self._estimate(
+            anchor,
+            since.added,
+            output=output,
+            output_left=output_left,
+            user_turn=user_turn,
+            tool_turn=bool(since.results),
+            policy=policy,
+            calibration=calibration,
+        )
+        moved = earlier - anchor.reasoning
+        exact = max(0.0, estimate.exact + moved + changed - removed)
+        doubt = replace(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact)
+        below, above = half_widths(doubt)
+        left = max(0.0, anchor.input - removed)
+        further = hypot(CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input)
+        tokens = round(exact)
+        low, high = round(exact - hypot(below, further)), round(exact + hypot(above, further))
+        return Forecast(
+            tokens=tokens,
+            low=max(0, min(low, tokens)),
+            high=max(high, tokens),
+            last_input=anchor.input,
+            last_output=estimate.answer_kept,
+            new=estimate.added,
+            changed=changed,
+            removed=removed - moved,
+            reasoning=earlier + estimate.reasoning_kept,
+            label=_label(anchor, estimate, removed=removed, changed=changed),
+            notes=(f"This conversation showed rule {estimate.rule} to be the other way round.",)
+            if estimate.flipped
+            else (),
+        )
+
+    def learn(
+        self,
+        calibration: Calibration,
+        pending: Pending,
+        *,
+        policy: ReasoningPolicy,
+        actual: int,
+    ) -> Calibration:
+        """The calibration after a call's actual; unchanged where there was nothing to compare."""
+        before = pending.before
+        if before is None:
+            return calibration
+        estimate = partial(
+            self._estimate,
+            before.anchor,
+            before.since.added,
+            output=before.output,
+            output_left=before.output_left,
+            user_turn=pending.user_turn,
+            tool_turn=bool(before.since.results),
+            policy=policy,
+        )
+        bare, shown = estimate(calibration=Calibration()), estimate(calibration=calibration)
+        moved = pending.earlier - before.anchor.reasoning + before.changed - before.removed
+        hidden = self._hidden_at_stake(before.anchor, before.output, shown)
+        widths = half_widths(shown.doubt.unscaled())
+        observation = Observation(
+            content=before.since.added.text,
+            residual=actual - bare.exact - moved,
+            actual=actual,
+            corrected=actual - shown.exact - moved,
+            expected=widths.above,
+            expected_below=widths.below,
+            is_user=shown.doubt.begins_turn,
+            hidden=hidden,
+            rule=shown.rule,
+            sound=not (before.removed or before.changed or before.anchor.label or before.since.added.media),
+        )
+        return calibration.learn(self.provider, self.model, observation)
+
+    def _hidden_at_stake(self, anchor: Anchor, output: Entry | None, shown: growth.Estimate) -> float:
+        answer = output.cost.answer if output is not None else None
+        hidden = growth.hidden_reasoning(self._growth_anchor(anchor.usage, answer or Answer()), self.family)
+        return hidden if shown.reasoning_kept > 0 else -hidden
+
+    def _estimate(
+        self,
+        anchor: Anchor,
+        added: Added,
+        *,
+        output: Entry | None,
+        output_left: bool,
+        user_turn: bool,
+        tool_turn: bool,
+        policy: ReasoningPolicy,
+        calibration: Calibration,
+    ) -> growth.Estimate:
+        answer = output.cost.answer if output is not None else None
+        situation = Situation(
+            wire=self.wire, provider=self.provider, model=self.model, user_turn=user_turn, tool_turn=tool_turn
+        )
+        rule = situation.rule(anchor.stream)
+        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
+        if output_left:
+            usage = Usage(input=anchor.input, output=0)
+            sent: SentBack = "none"
+        else:
+            usage = anchor.usage
+            sent = self.sent_back(answer or Answer(), policy, usage, begins_turn=begins)
+        base = replace(
+            self._growth_anchor(usage, answer or Answer()), input=anchor.input, stream=anchor.stream, sent_back=sent
+        )
+        learnt = calibration.of(self.provider, self.model) if calibration.models else NOTHING_LEARNT
+        return growth.next_input(base, added, situation, self.family if answer else self.unseen, learnt)
+
+    def _growth_anchor(self, usage: Usage, answer: Answer) -> growth.Anchor:
+        return growth.Anchor(
+            input=usage.context or 0,
+            output=usage.answer,
+            reasoning=usage.reasoning,
+            answer=answer,
+            placeholder=usage.placeholder,
+        )
+
+
+def _label(anchor: Anchor, estimate: growth.Estimate, *, removed: float, changed: float) -> str:
+    if anchor.label:
+        return f"estimated: {anchor.label}"
+    if estimate.degraded:
+        return "estimated: the last output was a streaming placeholder or missing"
+    if removed:
+        return "estimated: part of the last request has left"
+    if changed:
+        return "estimated: system prompt or tools have changed"
+    return ""
