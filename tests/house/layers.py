@@ -148,7 +148,7 @@ def sources() -> dict[str, str]:
 
 def cycle(files: Mapping[str, str]) -> list[str]:
     """One circle of imports between the files, as module names; empty when there is none."""
-    modules = {_module(file): file for file in files}
+    modules = {_module(file): file for file in files if file != "__init__.py"}
     graph = {
         module: sorted({target for each in _targets(files[file]) for target in modules if target == each} - {module})
         for module, file in modules.items()
