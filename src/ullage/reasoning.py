@@ -77,7 +77,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(False, False, "gemini", provider="vercel", n=10, seen="tool 0.07-0.25, inconsistent"),
     Rule(False, False, "gemini-3.*flash", provider="vertex", n=39, seen="tool 0.00 (38), user 0.02 (1)"),
     Rule(True, False, "gemini-3", provider="vertex", n=1, seen="tool 0.99"),
-    Rule(True, False, "gemini", provider="vertex", beside=False, n=24, seen="tool 0.85-1.08 (20), user unsent 0.00 (4)"),
+    Rule(
+        True, False, "gemini", provider="vertex", beside=False, n=24, seen="tool 0.85-1.08 (20), user unsent 0.00 (4)"
+    ),
     Rule(True, False, r"gemini-(3|flash-latest)", n=66, seen="tool 0.96-1.09 (64), user inconsistent (2)"),
     Rule(True, False, r"gemini-2\.5", stream=True, n=10, seen="tool 1.07 flash (7), 0.99 pro (3)"),
     Rule(False, False, r"gemini-2\.5", stream=False, n=38, seen="tool 0.00-0.01 (31), user 0.00 (7)"),

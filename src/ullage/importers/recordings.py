@@ -66,6 +66,9 @@ class Pair:
     first: Counted
     truth: int | None
     answer: tuple[Part, ...]
+    echo: tuple[Part, ...] | None
+    """The answer as the second call sent it back, where that is not the answer as it came."""
+    altered: bool
     new: tuple[Message, ...]
     call_names: Mapping[str, str]
     sent_back: SentBack
@@ -73,7 +76,8 @@ class Pair:
     tool_turn: bool
     placeholder: bool
     media: bool
-    opaque: bool
+    disturbed: bool
+    """Whether the answer or what follows holds what can't be counted."""
     clean: bool
 
 
@@ -89,8 +93,10 @@ def pair_of(row: Row) -> Pair:
     new = _atoms(row.get("new"))
     seen = [*answer, *new, *_atoms(row.get("a_atoms")), *_atoms(row.get("b_echo"))]
     opaque = any(atom.get("k") in OPAQUE for atom in seen)
+    disturbed = any(atom.get("k") in OPAQUE for atom in (*answer, *new)) or bool(row.get("compacted"))
     media = any(atom.get("k") in MEDIA for atom in seen)
-    parts = tuple(part for message in _messages(answer, "answer") for part in message.parts)
+    parts = _parts(answer, "answer")
+    edited = row.get("echo_match") is False and isinstance(row.get("b_echo"), list)
     return Pair(
         id=_text(row.get("id")),
         kind=_text(row.get("kind")),
@@ -102,6 +108,8 @@ def pair_of(row: Row) -> Pair:
         first=_counted(row.get("usage_a")),
         truth=_counted(row.get("usage_b")).input,
         answer=parts,
+        echo=_parts(_atoms(row.get("b_echo")), "echo") if edited else None,
+        altered=any(row.get(key) is False for key in ("same_system", "same_tools", "same_params")),
         new=_messages(new, "new"),
         call_names={part.call_id: part.name for part in parts if isinstance(part, ToolCallPart)},
         sent_back=_SENT.get(_text(row.get("reasoning_sent_back")), "unknown"),
@@ -109,7 +117,7 @@ def pair_of(row: Row) -> Pair:
         tool_turn=bool(row.get("tool_turn")),
         placeholder=bool(row.get("output_placeholder")),
         media=media,
-        opaque=opaque,
+        disturbed=disturbed,
         clean=not opaque and _is_clean(row),
     )
 
@@ -217,9 +225,12 @@ def _messages(atoms: Sequence[Mapping[str, Any]], prefix: str) -> tuple[Message,
             groups.append((atom.get("m"), role, []))
         _append(groups[-1][2], atom, f"{prefix}{place}")
     return tuple(
-        Message(id=f"{prefix}:{index}", role=role, parts=tuple(parts))
-        for index, (_, role, parts) in enumerate(groups)
+        Message(id=f"{prefix}:{index}", role=role, parts=tuple(parts)) for index, (_, role, parts) in enumerate(groups)
     )
+
+
+def _parts(atoms: Sequence[Mapping[str, Any]], prefix: str) -> tuple[Part, ...]:
+    return tuple(part for message in _messages(atoms, prefix) for part in message.parts)
 
 
 def _append(parts: list[Part], atom: Mapping[str, Any], name: str) -> None:

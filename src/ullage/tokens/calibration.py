@@ -12,7 +12,7 @@ import msgspec
 
 from ullage.tokens.families import Family
 
-MEMORY: Final = 15
+MEMORY: Final = 24
 """Residuals that are kept."""
 
 SMALL: Final = 200.0
@@ -24,11 +24,19 @@ OFFSET_FROM: Final = 4
 STEADY: Final = 2.0
 """An offset is believed when it is above this many median absolute deviations."""
 
-KNOWN_DOUBT: Final = 12.0
+KNOWN_DOUBT: Final = 5.0
 UNKNOWN_DOUBT: Final = 0.5
 """Observations that the ratio 1 counts for, in a family that was measured and in one that was not."""
 
 RATIO_RANGE: Final = (0.5, 2.0)
+
+COVERED: Final = 0.96
+"""Share of a conversation's errors that its interval is to hold."""
+
+SCALE_DOUBT: Final = 8.0
+"""Observations that the scale 1 counts for."""
+
+SCALE_RANGE: Final = (0.4, 1.75)
 
 FLIP_FROM: Final = 40.0
 FLIP_WITHIN: Final = 0.15
@@ -48,7 +56,9 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     corrected: float = 0.0
     """actual - estimated, the estimate being the one that was shown."""
     expected: float = 0.0
-    """The half-width the interval had before this conversation's scale."""
+    """How far above the estimate its interval reached, before what was learnt about this model."""
+    expected_below: float = 0.0
+    """The same below it; 0 is as far as above."""
     is_user: bool = False
     hidden: float = 0.0
     rule: str = ""
@@ -62,6 +72,7 @@ class Residual(msgspec.Struct, frozen=True, array_like=True):
     residual: float
     is_user: bool
     relative: float
+    """The error against the half-width that was expected; positive for an underestimate."""
 
 
 class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -96,12 +107,26 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return _key(rule, begins_turn) in self.flipped
 
     @property
-    def scale(self) -> float:
-        """What the errors were against what the interval expected; 1 before anything was seen."""
-        relative = sorted(each.relative for each in self.residuals)
-        if not relative:
+    def below(self) -> float:
+        """What overestimates were against what the interval expected; 1 before anything was seen."""
+        return self._scale(-1)
+
+    @property
+    def above(self) -> float:
+        """The same for underestimates."""
+        return self._scale(1)
+
+    def _scale(self, sign: int) -> float:
+        relative = sorted(max(0.0, sign * each.relative) for each in self.residuals)
+        seen = len(relative)
+        if not seen:
             return 1.0
-        return (relative[(len(relative) * 3) // 4] * len(relative) + 3 * 0.35) / (len(relative) + 3) / 0.35
+        place = COVERED * (seen - 1)
+        low = int(place)
+        high = min(low + 1, seen - 1)
+        reached = relative[low] + (relative[high] - relative[low]) * (place - low)
+        scale = (reached * seen + SCALE_DOUBT) / (seen + SCALE_DOUBT)
+        return min(SCALE_RANGE[1], max(SCALE_RANGE[0], scale))
 
 
 NOTHING_LEARNT: Final = Learnt()
@@ -122,7 +147,8 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         residual = 0.0
     kept = learnt.residuals
     if seen.sound:
-        relative = min(10.0, abs(seen.corrected) / seen.expected) if seen.expected > 0 else 0.0
+        expected = seen.expected if seen.corrected > 0 else seen.expected_below or seen.expected
+        relative = max(-10.0, min(10.0, seen.corrected / expected)) if expected > 0 else 0.0
         kept = (*kept, Residual(seen.content, residual, seen.is_user, relative))[-MEMORY:]
     actual = max(1, seen.actual)
     return Learnt(

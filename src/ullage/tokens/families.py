@@ -30,6 +30,8 @@ class Family:
     """Whether reported reasoning is floored to a multiple of 64 (OpenAI Responses, o-series and gpt-5)."""
     recounts: bool = False
     """Whether an answer whose output is far from its visible text is charged by its text when sent back."""
+    forgets: bool = False
+    """Whether an answer is not charged again once a user's message follows it (DeepSeek R1: n=2, two providers)."""
     is_known: bool = True
 
     def framing_for(self, *, kept: bool) -> Framing:
@@ -73,9 +75,7 @@ ROWS: Final[tuple[Row, ...]] = (
         _LATER_CLAUDE,
     ),
     Row(
-        Family(
-            name="claude", vocabulary="claude", framing=c.CLAUDE, answering=c.CLAUDE_ANSWER, recounts=True
-        ),
+        Family(name="claude", vocabulary="claude", framing=c.CLAUDE, answering=c.CLAUDE_ANSWER, recounts=True),
         "claude",
     ),
     Row(Family(name="gpt-oss", framing=c.GPT_OSS, answering=c.GENERIC_ANSWER), "gpt-oss"),
@@ -141,6 +141,10 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(Family(name="kimi", framing=c.KIMI, answering=c.KIMI_ANSWER), "kimi"),
     Row(Family(name="glm", vocabulary="digits", framing=c.GLM, answering=c.GLM_ANSWER), "glm"),
     Row(Family(name="sonar", framing=c.SONAR, answering=c.GENERIC_ANSWER), "sonar"),
+    Row(
+        Family(name="deepseek-r1", framing=c.DEEPSEEK_R1, answering=c.GENERIC_ANSWER, forgets=True),
+        r"deepseek.*\br1\b(?!.*distill)",
+    ),
     Row(Family(name="deepseek", framing=c.DEEPSEEK, answering=c.GENERIC_ANSWER), "deepseek(?!.*llama)"),
     Row(Family(name="qwen", vocabulary="digits", framing=c.QWEN, answering=c.GENERIC_ANSWER), "qwen"),
     Row(Family(name="command", vocabulary="digits", framing=c.COMMAND, answering=c.GENERIC_ANSWER), "command"),
