@@ -16,13 +16,15 @@ The format is internal to the program and changes between releases
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 from ullage.codec.usage import normalise
 from ullage.importers import fields as f
 from ullage.importers.claude_attachments import Attachments
-from ullage.importers.fields import Fields, Unusable
+from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.importers.tree import Tree
@@ -107,6 +109,19 @@ class ClaudeCodeReader(Reader):
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
         self._children: dict[str, tuple[str, Fields]] = {}
         self._child_now = ""
+
+    def feed_subagent(self, lines: Iterable[bytes]) -> None:
+        """The log of a subagent of this session: its calls are spend. What can't be read of it is passed over."""
+        self._flush_call()
+        for line in lines:
+            if b'"usage"' not in line:
+                continue
+            try:
+                entry = decode_line(line)
+            except Unusable:
+                continue
+            if isinstance(entry, dict) and f.text(entry, "type") == "assistant":
+                self._child("assistant", entry, f.mapping(entry, "message"))
 
     # -- one line --
 
@@ -438,6 +453,23 @@ def _provider(model: str) -> str:
     if "anthropic." in model or model.startswith("arn:"):
         return "bedrock"
     return "vertex" if "@" in model else "anthropic"
+
+
+def subagent_logs(path: Path, session: str) -> list[Path]:
+    """The logs of a session's subagents: in a directory of the session's name, or, in older versions, beside it."""
+    if path.name.startswith("agent-"):
+        return []
+    inside = sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl"))
+    return inside + [each for each in sorted(path.parent.glob("agent-*.jsonl")) if session and _belongs(each, session)]
+
+
+def _belongs(path: Path, session: str) -> bool:
+    try:
+        with path.open("rb") as file:
+            first = decode_line(file.readline(1_000_000))
+    except (OSError, Unusable):
+        return False
+    return isinstance(first, dict) and f.text(first, "sessionId") == session
 
 
 def recognise(sample: list[object]) -> str:

@@ -1,0 +1,204 @@
+"""Which program wrote a log, told by its content, and reading it with the right reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from ullage.errors import FormatMiss, NotASession, UnreadableInput
+from ullage.events import Event
+from ullage.importers import claude_code, codex, gemini_cli, opencode_storage, pi, plain
+from ullage.importers.documents import read_document
+from ullage.importers.fields import Unusable, decode_line
+from ullage.importers.imported import Imported
+from ullage.importers.reader import Reader
+
+SAMPLE_LINES = 60
+SAMPLE_BYTES = 4 * 1024 * 1024
+"""How much of a file is looked at: programs name themselves within the first lines, but a line may hold an image."""
+
+LARGEST_DOCUMENT = 512 * 1024 * 1024
+"""Bytes of a file without line structure above which it is not read: it has to be held in memory as a whole."""
+
+_COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x1f\x8b": "gunzip", b"PK\x03\x04": "unzip", b"\xfd7zXZ": "xz -d"}
+
+
+class Format(NamedTuple):
+    """A log format: its reader, and the test of a sample that says what it lacks (nothing when it fits)."""
+
+    name: str
+    recognise: Callable[[list[object]], str]
+    reader: type[Reader] | None
+
+
+FORMATS = (
+    Format("claude-code", claude_code.recognise, claude_code.ClaudeCodeReader),
+    Format("codex", codex.recognise, codex.CodexReader),
+    Format("pi", pi.recognise, pi.PiReader),
+    Format("gemini-cli", gemini_cli.recognise, gemini_cli.GeminiCliReader),
+    Format("opencode", opencode_storage.recognise, None),
+    Format("plain", plain.recognise, plain.PlainReader),
+)
+"""In the order they are tried: formats that name themselves first, plain JSON last."""
+
+
+def read(path: str | Path, *, session: str = "") -> Imported:
+    """Read a session log, whichever program wrote it.
+
+    ``path`` is a log file, an OpenCode database, or an OpenCode data directory; ``session`` chooses one of several
+    sessions in a database. Raises ``UnreadableInput`` for a file that can't be opened, is compressed or is a damaged
+    database, and ``NotASession`` for one that no format fits. Single lines that can't be used never raise: they are
+    listed in the result.
+    """
+    where = Path(path)
+    if where.is_dir():
+        return _read_directory(where, session)
+    head = _head(where)
+    if head.startswith(opencode_storage.SQLITE_MAGIC):
+        return opencode_storage.read_database(where, session)
+    for magic, command in _COMPRESSED.items():
+        if head.startswith(magic):
+            raise UnreadableInput(f"{where} is compressed. Unpack it first, for example with: {command} {where.name}")
+    return _read_text(where, head)
+
+
+def reader_for(path: str | Path) -> Reader:
+    """A reader for a log of lines that grows, chosen by what the file holds now; it has not read anything yet.
+
+    Raises as ``read`` does, and ``NotASession`` for a format that has no lines.
+    """
+    where = Path(path)
+    sample = _sample(where)
+    chosen, tried = _recognise(sample)
+    if chosen is None or chosen.reader is None:
+        raise NotASession(str(where), tried)
+    return chosen.reader(where.stem)
+
+
+def _read_directory(where: Path, session: str) -> Imported:
+    """OpenCode's data directory, or its storage; any other directory is no session."""
+    databases = sorted(where.glob("opencode*.db"))
+    if databases:
+        return opencode_storage.read_database(databases[-1], session)
+    storage = where if (where / "session").is_dir() else where / "storage"
+    stored = opencode_storage.stored_in_directory(storage)
+    if session:
+        stored = [each for each in stored if each[1].id == session]
+    if not stored:
+        missed = FormatMiss("opencode", "a directory without opencode.db and without storage/session/*/*.json")
+        raise NotASession(f"The directory {where}", (missed,))
+    newest = max(stored, key=lambda each: each[1].updated)
+    return opencode_storage.read_session_file(newest[0])
+
+
+def _head(where: Path) -> bytes:
+    try:
+        with where.open("rb") as file:
+            return file.read(65_536)
+    except OSError as problem:
+        raise UnreadableInput(f"{where} can't be opened: {problem.strerror or problem}.") from problem
+
+
+def _read_text(where: Path, head: bytes) -> Imported:
+    sample = _sample(where)
+    chosen, tried = _recognise(sample)
+    if chosen is not None and chosen.reader is not None:
+        return _read_lines(where, chosen.reader)
+    if chosen is not None:
+        return opencode_storage.read_session_file(where)
+    return _read_document(where, head, tried)
+
+
+def _read_lines(where: Path, kind: type[Reader]) -> Imported:
+    reader = kind(where.stem)
+    events = _feed(reader, where)
+    if isinstance(reader, claude_code.ClaudeCodeReader):
+        for child in claude_code.subagent_logs(where, reader.rows.session):
+            reader.feed_subagent(_lines(child))
+    events += reader.settle()
+    return reader.imported(events, str(where))
+
+
+def _feed(reader: Reader, where: Path) -> list[Event]:
+    try:
+        with where.open("rb") as file:
+            return reader.feed(file)
+    except OSError as problem:
+        raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
+
+
+def _lines(where: Path) -> Iterator[bytes]:
+    """The lines of a file that is read beside another; one that can't be opened has none."""
+    try:
+        with where.open("rb") as file:
+            yield from file
+    except OSError:
+        return
+
+
+def _read_document(where: Path, head: bytes, tried: tuple[FormatMiss, ...]) -> Imported:
+    """A file that is one JSON value, written over several lines or cut short."""
+    if head.strip(b"\0 \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"["):
+        what = "it is empty" if not head.strip(b"\0 \t\r\n") else "it holds no JSON"
+        raise NotASession(f"{where} ({what})", tried)
+    try:
+        if where.stat().st_size > LARGEST_DOCUMENT:
+            raise UnreadableInput(
+                f"{where} is one JSON value of more than {LARGEST_DOCUMENT >> 20} MB: too large to read."
+            )
+        document = read_document(where.read_bytes())
+    except OSError as problem:
+        raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
+    except Unusable:
+        raise NotASession(f"{where} (it holds no JSON)", tried) from None
+    chosen, tried = _recognise([document.value])
+    if chosen is None:
+        raise NotASession(str(where), tried)
+    if chosen.reader is None:
+        return opencode_storage.read_session_file(where)
+    reader = chosen.reader(where.stem)
+    reader.lines = 1
+    if document.torn:
+        reader.skip("torn: the end of the file is missing")
+    try:
+        reader.accept(document.value)
+    except Unusable as why:
+        reader.skip(str(why))
+    return reader.imported(reader.settle(), str(where))
+
+
+def _sample(where: Path) -> list[object]:
+    """The JSON values among the first lines of a file."""
+    found: list[object] = []
+    size = 0
+    try:
+        with where.open("rb") as file:
+            for line in islice(file, SAMPLE_LINES):
+                size += len(line)
+                found += _decoded([line])
+                if size > SAMPLE_BYTES:
+                    break
+    except OSError as problem:
+        raise UnreadableInput(f"{where} can't be opened: {problem.strerror or problem}.") from problem
+    return found
+
+
+def _decoded(lines: Iterable[bytes]) -> Iterator[object]:
+    for line in lines:
+        try:
+            yield decode_line(line)
+        except Unusable:
+            continue
+
+
+def _recognise(sample: list[object]) -> tuple[Format | None, tuple[FormatMiss, ...]]:
+    """The first format that fits, and what the ones before it missed."""
+    missed: list[FormatMiss] = []
+    for format_ in FORMATS:
+        lacks = format_.recognise(sample)
+        if not lacks:
+            return format_, tuple(missed)
+        missed.append(FormatMiss(format_.name, lacks))
+    return None, tuple(missed)

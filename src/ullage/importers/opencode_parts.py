@@ -1,0 +1,156 @@
+"""What OpenCode sends of one stored part, in either form of its log.
+
+Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/session/message-v2.ts`` (``toModelMessages``) and
+``packages/core/src/session/runner/to-llm-message.ts``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from ullage.codec.bodies.parts import PartMaker, data_url
+from ullage.importers import fields as f
+from ullage.importers.fields import Fields
+from ullage.messages import Part, ResultContent, ToolResultPart
+
+_WIRES = {
+    "anthropic": "messages",
+    "google-vertex-anthropic": "messages",
+    "openai": "responses",
+    "azure": "responses",
+    "google": "generateContent",
+    "google-vertex": "generateContent",
+    "amazon-bedrock": "converse",
+}
+"""The wire behind a provider's id; all others speak Chat: ``packages/opencode/src/provider/provider.ts``."""
+
+_GATEWAYS = frozenset({"opencode", "github-copilot", "vercel"})
+"""Providers that serve several vendors' models, each on its vendor's wire."""
+
+INTERRUPTED = "[Tool execution was interrupted]"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The parts of one model call within a message, and the part that ended it."""
+
+    parts: tuple[Fields, ...]
+    finish: Fields | None
+
+
+def wire_of(provider: str, model: str) -> str:
+    """The wire a model is asked on; a gateway speaks that of the model's vendor."""
+    if provider in _GATEWAYS:
+        name = model.rpartition("/")[2]
+        vendors = {"claude": "messages", "gpt": "responses", "gemini": "generateContent"}
+        return next((wire for start, wire in vendors.items() if name.startswith(start)), "chat")
+    if provider == "amazon-bedrock" or provider not in _WIRES:
+        return _WIRES.get(provider, "chat")
+    return "messages" if model.startswith("claude") else _WIRES[provider]
+
+
+def steps_of(parts: list[Fields]) -> list[Step]:
+    steps: list[Step] = []
+    current: list[Fields] = []
+    for part in parts:
+        kind = f.text(part, "type")
+        if kind == "step-finish":
+            steps.append(Step(tuple(current), part))
+            current = []
+        elif kind != "step-start":
+            current.append(part)
+    if current or not steps:
+        steps.append(Step(tuple(current), None))
+    return steps
+
+
+def user_part(make: PartMaker, part: Fields) -> Part | None:
+    """What a user's part sends. Text files are sent as text parts of their own, so the file itself is not."""
+    match f.text(part, "type"):
+        case "text" if part.get("ignored") is not True:
+            return make.text(f.text(part, "text"))
+        case "file" if f.text(part, "mime") not in ("text/plain", "application/x-directory"):
+            return _file(make, part)
+        case "subtask":
+            return make.text("The following tool was executed by the user")
+        case _:
+            return None
+
+
+def _file(make: PartMaker, part: Fields) -> ResultContent:
+    url = f.text(part, "url")
+    mime, data = data_url(url)
+    name = f.text(part, "filename")
+    return make.media(f.text(part, "mime") or mime, data=data, url="" if data else url, name=name)
+
+
+def answer_part(make: PartMaker, part: Fields) -> Part | None:
+    """What an answer's part sends back, in either form of the log."""
+    state = f.mapping(part, "state")
+    opaque = _opaque(part)
+    match f.text(part, "type"):
+        case "text":
+            return make.text(f.text(part, "text"), opaque)
+        case "reasoning":
+            reasoning = make.reasoning(f.text(part, "text"), opaque)
+            return msgspec.structs.replace(reasoning, opaque_size=_opaque_size(opaque))
+        case "tool":
+            call_id = f.text(part, "callID") or f.text(part, "id")
+            call = make.call(call_id, f.text(part, "tool") or f.text(part, "name"), state.get("input"), opaque)
+            return msgspec.structs.replace(call, opaque_size=_opaque_size(opaque))
+        case _:
+            return None
+
+
+def _opaque(part: Fields) -> Fields:
+    """What the provider wants back with a part: signatures, item ids, encrypted content."""
+    names = ("metadata", "providerMetadata", "native", "providerState", "provider")
+    held = {name: part[name] for name in names if isinstance(part.get(name), dict) and part[name]}
+    if isinstance(part.get("state"), dict) and f.text(part, "type") != "tool":
+        held["state"] = part["state"]
+    return held
+
+
+def _opaque_size(value: object, key: str = "") -> int:
+    if isinstance(value, str):
+        name = key.lower()
+        return len(value) if any(mark in name for mark in ("signature", "encrypted", "redacted")) else 0
+    if isinstance(value, dict):
+        return sum(_opaque_size(each, name) for name, each in value.items())
+    return sum(_opaque_size(each, key) for each in value) if isinstance(value, list) else 0
+
+
+def tool_result(make: PartMaker, part: Fields) -> ToolResultPart:
+    """The result of a tool, as it is sent: an unfinished one is reported as interrupted."""
+    state = f.mapping(part, "state")
+    status = f.text(state, "status")
+    content: list[ResultContent] = []
+    if status == "completed":
+        content = [make.text(f.text(state, "output"))] if "output" in state else []
+        content += [_row_content(make, piece) for piece in f.objects(state, "content")]
+        content += [_file(make, each) for each in f.objects(state, "attachments")]
+    elif status == "error":
+        metadata = f.mapping(state, "metadata")
+        kept = f.text(metadata, "output") if metadata.get("interrupted") is True else ""
+        said = f.text(state, "error") or f.text(f.mapping(state, "error"), "message")
+        content = [make.text(kept or said), *(_row_content(make, piece) for piece in f.objects(state, "content"))]
+    else:
+        content = [make.text(INTERRUPTED)]
+    return make.result(
+        f.text(part, "callID") or f.text(part, "id"),
+        content,
+        name=f.text(part, "tool") or f.text(part, "name"),
+        is_error=status != "completed",
+    )
+
+
+def _row_content(make: PartMaker, piece: Fields) -> ResultContent:
+    if f.text(piece, "type") == "text":
+        return make.text(f.text(piece, "text"))
+    url = f.text(piece, "url") or f.text(piece, "uri")
+    mime, data = data_url(url)
+    return make.media(
+        f.text(piece, "mime") or mime, data=data or f.text(piece, "data"), url=url, name=f.text(piece, "name")
+    )

@@ -1,0 +1,297 @@
+"""Where OpenCode keeps sessions: a directory of small JSON files (version 1) or an SQLite database (since 2026).
+
+Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/storage/storage.ts`` (``session/<project>/<id>``,
+``message/<session>/<id>``, ``part/<message>/<id>``) and ``packages/core/src/session/sql.ts`` (tables ``session``,
+``message``, ``part`` with the same objects as JSON in ``data``, and the newer ``session_message``).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from ullage.codec.usage import normalise
+from ullage.errors import FormatMiss, NotASession, UnreadableInput
+from ullage.importers import fields as f
+from ullage.importers.fields import Fields, Unusable, decode_line
+from ullage.importers.imported import Imported
+from ullage.importers.opencode import OpenCodeSession
+from ullage.messages import SystemBlock
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+BUSY_TIMEOUT_S = 2.0
+
+Row = dict[str, Any]
+
+
+class StoredSession(NamedTuple):
+    """A session that a database or a directory holds. ``updated`` is seconds since 1970."""
+
+    id: str
+    title: str
+    directory: str
+    updated: float
+
+
+# -- a directory of JSON files --
+
+
+def read_session_file(path: Path) -> Imported:
+    """The session of a file ``storage/session/<project>/<id>.json``, its messages and parts beside it.
+
+    Raises ``UnreadableInput`` when the session's own file can't be read.
+    """
+    info = _load(path)
+    if info is None:
+        raise UnreadableInput(
+            f"{path} can't be read as JSON: it is the session's own file, nothing is known without it."
+        )
+    storage = path.parents[2] if len(path.parents) > 2 else path.parent
+    session = OpenCodeSession(info)
+    name = f.text(info, "id")
+    for message_file in sorted((storage / "message" / name).glob("*.json")):
+        message = _load(message_file)
+        if message is None:
+            session.skips.add(0, "torn: a message that is no complete JSON")
+            continue
+        parts = []
+        for part_file in sorted((storage / "part" / message_file.stem).glob("*.json")):
+            part = _load(part_file)
+            if part is None:
+                session.skips.add(0, "torn: a part that is no complete JSON")
+            else:
+                parts.append(part)
+        _add(session, message, parts)
+    for child in _children_of(path, name):
+        _spend(session, child, _finished_steps(storage, child))
+    session.finish()
+    return session.imported(str(path))
+
+
+def stored_in_directory(storage: Path) -> list[tuple[Path, StoredSession]]:
+    """The sessions of a storage directory, without those of subagents."""
+    found = []
+    for path in storage.glob("session/*/*.json"):
+        info = _load(path)
+        if info is not None and not f.text(info, "parentID"):
+            found.append((path, _stored(info, f.mapping(info, "time").get("updated"))))
+    return found
+
+
+def _load(path: Path) -> Fields | None:
+    try:
+        value = decode_line(path.read_bytes())
+    except (OSError, Unusable):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _children_of(path: Path, name: str) -> list[str]:
+    """The sessions of the same project that are subagents of this one."""
+    return [
+        f.text(info, "id")
+        for sibling in sorted(path.parent.glob("*.json"))
+        if sibling != path and (info := _load(sibling)) is not None and f.text(info, "parentID") == name
+    ]
+
+
+def _finished_steps(storage: Path, session: str) -> Iterator[tuple[Fields, Fields]]:
+    for message_file in sorted((storage / "message" / session).glob("*.json")):
+        message = _load(message_file) or {}
+        for part_file in sorted((storage / "part" / message_file.stem).glob("*.json")):
+            part = _load(part_file) or {}
+            if f.text(part, "type") == "step-finish":
+                yield message, part
+
+
+# -- a database --
+
+
+def read_database(path: Path, session: str = "") -> Imported:
+    """A session of a database: the one asked for, else the one that was used last.
+
+    Raises ``UnreadableInput`` for a database that can't be opened or is damaged, ``NotASession`` when it holds none.
+    """
+    try:
+        with closing(_open(path)) as database:
+            return _read(database, path, session)
+    except sqlite3.Error as problem:
+        raise UnreadableInput(
+            f"The database {path} can't be read: {problem}. Is it damaged, or not OpenCode's?"
+        ) from problem
+
+
+def stored_in_database(path: Path) -> list[StoredSession]:
+    """The sessions of a database, newest first, without those of subagents. Raises ``UnreadableInput``."""
+    try:
+        with closing(_open(path)) as database:
+            rows = [row for row in _select(database, "sessions") if not row.get("parent_id")]
+    except sqlite3.Error as problem:
+        raise UnreadableInput(f"{path} can't be read: {problem}.") from problem
+    found = [_stored(row, row.get("time_updated")) for row in rows]
+    return sorted(found, key=lambda each: each.updated, reverse=True)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Open for reading only. Where its log can't be shared (a read-only directory) it is read as it stands on disk."""
+    where = f"file:{quote(str(path.absolute()))}"
+    try:
+        database = sqlite3.connect(f"{where}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
+        try:
+            database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error:
+            database.close()
+            raise
+    except sqlite3.OperationalError:
+        database = sqlite3.connect(f"{where}?mode=ro&immutable=1", uri=True)
+    database.text_factory = bytes
+    return database
+
+
+@cache
+def _queries() -> dict[str, str]:
+    """The statements of ``opencode.sql`` by their names."""
+    text = files("ullage.importers").joinpath("opencode.sql").read_text()
+    named = (piece.partition("\n") for piece in text.split("-- name: ")[1:])
+    return {name.strip(): query for name, _, query in named}
+
+
+def _select(database: sqlite3.Connection, query: str, *values: str) -> Iterator[Row]:
+    """The rows of a named query, one after the other. Raises ``sqlite3.Error``."""
+    cursor = database.execute(_queries()[query], values)
+    names = [str(column[0]) for column in cursor.description]
+    for row in cursor:
+        yield {
+            name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+            for name, value in zip(names, row, strict=True)
+        }
+
+
+def _read(database: sqlite3.Connection, path: Path, wanted: str) -> Imported:
+    tables = {f.text(row, "name") for row in _select(database, "tables")}
+    if "session" not in tables or not tables & {"message", "session_message"}:
+        missed = FormatMiss("opencode", "a database without the tables session and message")
+        raise NotASession(str(path), (missed,))
+    rows = list(_select(database, "sessions"))
+    heads = [row for row in rows if not row.get("parent_id")] or rows
+    chosen = [row for row in rows if row.get("id") == wanted] if wanted else sorted(heads, key=_updated)[-1:]
+    if not chosen:
+        what = f"no session {wanted}" if wanted else "no session at all"
+        raise NotASession(str(path), (FormatMiss("opencode", f"a database with {what} in it"),))
+    session = OpenCodeSession(_info(chosen[0]))
+    name = session.rows.session
+    if "session_context_epoch" in tables:
+        baselines = [f.text(row, "baseline") for row in _select(database, "baseline", name)]
+        session.rows.use_system([SystemBlock(text=text) for text in baselines if text])
+    if _newer_form(database, tables, name):
+        _read_rows(database, session)
+    else:
+        _read_messages(database, session)
+    children = [f.text(row, "id") for row in rows if row.get("parent_id") == name] if "part" in tables else []
+    for child in children:
+        _spend(session, child, _child_steps(database, child))
+    session.finish()
+    return session.imported(str(path), other_sessions=len(heads) - 1)
+
+
+def _updated(row: Row) -> float:
+    return f.seconds(row.get("time_updated"))
+
+
+def _info(row: Row) -> Fields:
+    """A row of ``session`` as the object that the JSON files hold."""
+    info = dict(row)
+    for column in ("revert", "model"):
+        info[column] = _value(row.get(column))
+    return info
+
+
+def _value(text: object) -> Fields:
+    """The JSON object in a column; an empty one for what is none."""
+    if not isinstance(text, str) or not text:
+        return {}
+    try:
+        value = decode_line(text.encode("utf-8", "surrogatepass"))
+    except Unusable:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _newer_form(database: sqlite3.Connection, tables: set[str], session: str) -> bool:
+    """Whether ``session_message`` tells more of this session than ``message`` with ``part``."""
+    newest = {
+        table: max((f.seconds(row.get("newest")) for row in _select(database, query, session)), default=0.0)
+        for table, query in (("message", "newest_message"), ("session_message", "newest_row"))
+        if table in tables
+    }
+    return newest.get("session_message", 0) > newest.get("message", 0)
+
+
+def _read_messages(database: sqlite3.Connection, session: OpenCodeSession) -> None:
+    parts: dict[str, list[Fields]] = {}
+    for row in _select(database, "parts", session.rows.session):
+        data = _value(row.get("data"))
+        if data:
+            parts.setdefault(f.text(row, "message_id"), []).append({**data, "id": row.get("id")})
+        else:
+            session.skips.add(0, "torn: a part that is no complete JSON")
+    for row in _select(database, "messages", session.rows.session):
+        data = _value(row.get("data"))
+        if data:
+            _add(session, {**data, "id": row.get("id")}, parts.get(f.text(row, "id"), []))
+        else:
+            session.skips.add(0, "torn: a message that is no complete JSON")
+
+
+def _read_rows(database: sqlite3.Connection, session: OpenCodeSession) -> None:
+    for row in _select(database, "rows", session.rows.session):
+        data = _value(row.get("data"))
+        try:
+            if not data:
+                raise Unusable("torn: a message that is no complete JSON")
+            session.row({**data, "id": row.get("id"), "type": row.get("type")})
+        except Unusable as why:
+            session.skips.add(session.count, str(why))
+
+
+def _child_steps(database: sqlite3.Connection, session: str) -> Iterator[tuple[Fields, Fields]]:
+    messages = {f.text(row, "id"): _value(row.get("data")) for row in _select(database, "messages", session)}
+    for row in _select(database, "finished_steps", session):
+        part = _value(row.get("data"))
+        if f.text(part, "type") == "step-finish":
+            yield messages.get(f.text(row, "message_id"), {}), part
+
+
+# -- both --
+
+
+def _add(session: OpenCodeSession, message: Fields, parts: list[Fields]) -> None:
+    try:
+        session.message(message, parts)
+    except Unusable as why:
+        session.skips.add(session.count, str(why))
+
+
+def _spend(session: OpenCodeSession, child: str, steps: Iterator[tuple[Fields, Fields]]) -> None:
+    """The calls of a subagent: spend of this session, never in its window."""
+    for number, (message, step) in enumerate(steps):
+        usage = normalise("opencode-v1", f.mapping(step, "tokens"))
+        session.rows.call(f"child-{child}-{number}", None, usage, purpose="child", model=f.text(message, "modelID"))
+
+
+def _stored(info: Fields, updated: object) -> StoredSession:
+    return StoredSession(f.text(info, "id"), f.text(info, "title"), f.text(info, "directory"), f.seconds(updated))
+
+
+def recognise(sample: list[object]) -> str:
+    """What a JSON object lacks to be an OpenCode session's own file; empty when it fits."""
+    for entry in sample:
+        if isinstance(entry, dict) and str(entry.get("id", "")).startswith("ses_") and "time" in entry:
+            return ""
+    return "no session object with an id ses_… (for a database: no SQLite file)"

@@ -1,0 +1,171 @@
+"""Where each program keeps its sessions, and what is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from ullage.errors import InputError
+from ullage.importers import opencode_storage
+from ullage.importers.detect import read, reader_for
+
+HEAD_LINES = 200
+TAIL_BYTES = 65_536
+"""What ``glance`` reads of a log: the first prompt stands at its head, a title that was given later at its tail."""
+
+
+class Place(NamedTuple):
+    """A session that was found. ``modified`` is seconds since 1970; ``session`` is set for one of several in a file."""
+
+    format: str
+    path: Path
+    modified: float
+    session: str = ""
+    title: str = ""
+    cwd: str = ""
+
+
+class Looked(NamedTuple):
+    """Where was looked for a program's sessions, and how many were there. ``problem`` says what could not be read."""
+
+    format: str
+    where: str
+    found: int
+    problem: str = ""
+
+
+class Found(NamedTuple):
+    """The sessions, newest first, and everywhere that was looked."""
+
+    places: tuple[Place, ...]
+    looked: tuple[Looked, ...]
+
+    @property
+    def newest(self) -> Place | None:
+        return self.places[0] if self.places else None
+
+
+class Glance(NamedTuple):
+    """What a list of sessions shows of one."""
+
+    title: str
+    cwd: str
+    model: str
+
+
+def find_sessions(environ: Mapping[str, str] | None = None, home: Path | None = None) -> Found:
+    """All sessions in the usual places of the known programs, without those of subagents.
+
+    ``environ`` and ``home`` default to the process's own. Never raises: what can't be read is named in ``looked``.
+    """
+    environment = os.environ if environ is None else environ
+    base = Path.home() if home is None else home
+    places: list[Place] = []
+    looked: list[Looked] = []
+    for format_, directory, patterns in _directories(environment, base):
+        found = [place for pattern in patterns for place in _files(format_, directory, pattern)]
+        places += found
+        looked.append(Looked(format_, " or ".join(str(directory / pattern) for pattern in patterns), len(found)))
+    for data in _opencode_directories(environment, base):
+        stored, seen = _opencode(data)
+        places += stored
+        looked += seen
+    places.sort(key=lambda place: place.modified, reverse=True)
+    return Found(tuple(places), tuple(looked))
+
+
+def glance(place: Place) -> Glance:
+    """Title, directory and model of a session, from the head and tail of its log; empty where they are not there."""
+    if place.session or place.path.suffix == ".json":
+        return _whole(place)
+    try:
+        reader = reader_for(place.path)
+        with place.path.open("rb") as file:
+            events = reader.feed(islice(file, HEAD_LINES))
+            size = place.path.stat().st_size
+            if size > file.tell() + TAIL_BYTES:
+                file.seek(size - TAIL_BYTES)
+                file.readline()
+            events += reader.feed(file)
+    except (InputError, OSError):
+        return Glance(place.title, place.cwd, "")
+    reader.settle()
+    return Glance(reader.title or place.title, reader.rows.cwd or place.cwd, reader.rows.model)
+
+
+def _whole(place: Place) -> Glance:
+    if place.title:
+        return Glance(place.title, place.cwd, "")
+    try:
+        imported = read(place.path, session=place.session)
+    except InputError:
+        return Glance("", "", "")
+    models = [model for event in imported.events if (model := getattr(event, "model", ""))]
+    return Glance(imported.title, imported.cwd, models[-1] if models else "")
+
+
+def _directories(environment: Mapping[str, str], home: Path) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
+    """Directories and patterns by program.
+
+    Claude Code: https://code.claude.com/docs/en/settings (``CLAUDE_CONFIG_DIR``). Codex: ``CODEX_HOME``,
+    https://github.com/openai/codex (``codex-rs/rollout``). pi: ``PI_CODING_AGENT_DIR``,
+    https://github.com/badlogic/pi-mono (``packages/coding-agent/src/config.ts``). Gemini CLI: ``GEMINI_CLI_HOME``,
+    https://github.com/google-gemini/gemini-cli (``packages/core/src/utils/paths.ts``).
+    """
+    claude = environment.get("CLAUDE_CONFIG_DIR", "")
+    homes = [Path(each) for each in claude.split(",") if each] or [home / ".claude", home / ".config" / "claude"]
+    for each in homes:
+        yield "claude-code", each, ("projects/*/*.jsonl",)
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    yield "codex", codex, ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl")
+    pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+    yield "pi", pi, ("sessions/*/*.jsonl",)
+    gemini = Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini"
+    yield "gemini-cli", gemini, ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl")
+
+
+def _opencode_directories(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
+    """https://github.com/anomalyco/opencode, ``packages/opencode/src/global``: the XDG data directory."""
+    yield Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
+
+
+def _files(format_: str, directory: Path, pattern: str) -> Iterator[Place]:
+    for path in _matching(directory, pattern):
+        if path.name.startswith("agent-"):
+            continue
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        if state.st_size:
+            yield Place(format_, path, state.st_mtime)
+
+
+def _matching(directory: Path, pattern: str) -> Iterable[Path]:
+    try:
+        return list(directory.glob(pattern))
+    except OSError:
+        return []
+
+
+def _opencode(data: Path) -> tuple[list[Place], list[Looked]]:
+    places: list[Place] = []
+    looked: list[Looked] = []
+    for path in _matching(data, "opencode*.db"):
+        try:
+            stored = opencode_storage.stored_in_database(path)
+        except InputError as problem:
+            looked.append(Looked("opencode", str(path), 0, str(problem)))
+            continue
+        places += [Place("opencode", path, one.updated, one.id, one.title, one.directory) for one in stored]
+        looked.append(Looked("opencode", str(path), len(stored)))
+    known = {place.session for place in places}
+    older = [each for each in opencode_storage.stored_in_directory(data / "storage") if each[1].id not in known]
+    places += [Place("opencode", path, one.updated, "", one.title, one.directory) for path, one in older]
+    looked.append(Looked("opencode", str(data / "storage/session/*/*.json"), len(older)))
+    if not any(each.where.endswith(".db") for each in looked):
+        looked.insert(0, Looked("opencode", str(data / "opencode.db"), 0))
+    return places, looked

@@ -1,0 +1,216 @@
+"""Plain JSON in the providers' own formats: a request body, a list of messages, JSON lines of messages or of exchanges.
+
+What one line, or a whole file, may hold:
+
+* the body of a request (``messages``, ``input`` or ``contents``), with its answer under ``response`` if there was one;
+* ``{"request": body, "response": answer}``: an exchange; each following one is read as the same conversation going on;
+* a message with a ``role``, or a list of them; an assistant's message may carry the ``usage`` of its call.
+
+Formats: https://platform.claude.com/docs/en/api/messages, https://platform.openai.com/docs/api-reference/chat,
+https://platform.openai.com/docs/api-reference/responses, https://ai.google.dev/api/generate-content. They are read by
+``codec.bodies``, which names messages by their content: what a later request repeats is recognised as the same.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from ullage.codec.bodies import detect_wire, read_body, read_output
+from ullage.codec.usage import dialect_for, normalise
+from ullage.errors import InvalidRequest
+from ullage.importers import fields as f
+from ullage.importers.fields import Fields, Unusable
+from ullage.importers.reader import Reader
+from ullage.messages import Message, Request, TextPart
+from ullage.usage import Usage
+
+_BODY = ("messages", "contents", "input")
+_ANSWER = ("choices", "candidates", "output", "usage", "usageMetadata", "stop_reason")
+_ITEM_KINDS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output")
+
+
+class PlainReader(Reader):
+    """Reads request bodies, exchanges and messages."""
+
+    format: ClassVar[str] = "plain"
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self._messages: list[Fields] = []
+        """Single messages: which wire they are for is only known from all of them."""
+        self._model = ""
+        self._last: Request | None = None
+
+    def accept(self, entry: object) -> None:
+        if isinstance(entry, list):
+            found = [each for each in entry if isinstance(each, dict) and is_message(each)]
+            if not found:
+                raise Unusable("a list without messages")
+            self._messages += found
+            return
+        super().accept(entry)
+
+    def read(self, entry: Fields) -> None:
+        self.rows.at = f.seconds(entry.get("timestamp", entry.get("created_at", entry.get("created")))) or self.rows.at
+        request = f.mapping(entry, "request") or f.mapping(entry, "body")
+        response = f.mapping(entry, "response")
+        if any(key in request for key in _BODY):
+            self._close_messages()
+            self._exchange(request, response or {key: entry[key] for key in ("usage", "error") if key in entry})
+        elif any(isinstance(entry.get(key), list | str) for key in _BODY):
+            self._close_messages()
+            own = {key: value for key, value in entry.items() if key not in ("response", "usage", "timestamp")}
+            self._exchange(own, response or {key: entry[key] for key in ("usage", "error") if key in entry})
+        elif is_message(entry) and not _is_answer(entry):
+            self._model = f.text(entry, "model") or self._model
+            self._messages.append(entry)
+        elif _is_answer(response or entry):
+            self._close_messages()
+            self._answer(self._last, response or entry)
+        else:
+            raise Unusable("neither a request, an answer nor a message")
+
+    def close(self) -> None:
+        self._close_messages()
+
+    # -- requests and answers --
+
+    def _exchange(self, body: Fields, response: Fields) -> None:
+        try:
+            request = read_body(body, model=f.text(body, "model") or f.text(response, "model"))
+        except InvalidRequest as why:
+            raise Unusable(f"no request of a known wire: {str(why)[:80]}") from None
+        self._follow(request)
+        if response:
+            self._answer(request, response)
+
+    def _follow(self, request: Request) -> None:
+        """The conversation as this request has it: what it repeats stays, what it lacks left the view."""
+        rows = self.rows
+        rows.use_model(request.model or rows.model, request.wire, request.provider)
+        rows.use_system(request.system)
+        rows.use_tools(request.tools)
+        if request.params != (self._last.params if self._last else {}):
+            rows.use_params(request.params)
+        view = list(rows.view)
+        same = 0
+        for ours, theirs in zip(view, request.messages, strict=False):
+            if ours != theirs.id:
+                break
+            same += 1
+        if same < len(view):
+            rows.rewind(view[same - 1] if same else "")
+        for message in request.messages[same:]:
+            rows.add(message)
+            self._notice(message)
+        self._last = request
+
+    def _answer(self, request: Request | None, response: Fields) -> None:
+        """The answer to a request: its message, its usage, or the error that came instead."""
+        rows = self.rows
+        if not rows.wire:
+            raise Unusable("an answer without a request before it")
+        model = f.text(response, "model") or f.text(response, "modelVersion")
+        name = f.text(response, "id")
+        error = response.get("error")
+        if error:
+            said = f.text(error, "message") if isinstance(error, dict) else str(error)
+            rows.call(name, None, None, outcome="failed", error=said[:500], model=model)
+            return
+        stream = request.stream if request is not None else False
+        usage = self._usage(response)
+        try:
+            message = read_output(rows.wire, response, provider=rows.provider, model=rows.model, after=request)
+        except InvalidRequest as why:
+            raise Unusable(str(why)[:80]) from None
+        answer = message if message.parts and any(key in response for key in _CONTENT) else None
+        rows.call(name, answer, usage, stop=_stop(response), model=model, stream=stream)
+
+    def _usage(self, response: Fields) -> Usage | None:
+        raw = f.mapping(response, "usage") or f.mapping(response, "usageMetadata")
+        rows = self.rows
+        return normalise(dialect_for(rows.wire, rows.provider, rows.model), raw) if raw else None
+
+    # -- messages --
+
+    def _close_messages(self) -> None:
+        """All single messages so far are one request's; answers that carry a usage are calls."""
+        raw, self._messages = self._messages, []
+        if not raw:
+            return
+        items = any(f.text(each, "type") in _ITEM_KINDS for each in raw)
+        bare = [{key: value for key, value in each.items() if key not in _BESIDE} for each in raw]
+        body: Fields = {"input" if items else "messages": bare}
+        try:
+            wire = detect_wire({**body, "model": self._model, "max_tokens": 1})
+            request = read_body(body, wire=wire, model=self._model)
+        except InvalidRequest as why:
+            self.skip(f"messages of no known wire: {str(why)[:80]}")
+            return
+        rows = self.rows
+        rows.use_model(self._model or rows.model or "unknown", request.wire, request.provider)
+        rows.use_system([*rows.system, *request.system])
+        usages = [each for each in raw if f.text(each, "role") == "assistant" or (items and "usage" in each)]
+        answers = iter(usages)
+        for message in request.messages:
+            self._say(message, next(answers, {}) if message.role == "assistant" else {})
+
+    def _say(self, message: Message, raw: Fields) -> None:
+        rows = self.rows
+        rows.at = f.seconds(raw.get("timestamp", raw.get("created_at"))) or rows.at
+        if message.id in rows.messages:
+            message = msgspec.structs.replace(message, id=rows.unique(message.id))
+        usage = self._usage(raw)
+        if usage is None:
+            rows.add(message)
+            self._notice(message)
+        else:
+            rows.call(f.text(raw, "id"), message, usage, model=f.text(raw, "model"), stop=_stop(raw), stream=False)
+
+    def _notice(self, message: Message) -> None:
+        if message.role == "user":
+            self.prompted(next((part.text for part in message.parts if isinstance(part, TextPart)), ""))
+
+
+_BESIDE = ("usage", "usageMetadata", "model", "timestamp", "created_at", "stop_reason", "finish_reason")
+"""Fields that logs put on a message and that no request holds there."""
+
+_CONTENT = ("content", "choices", "output", "candidates", "message")
+
+
+def is_message(entry: Fields) -> bool:
+    """Whether an object is one message, or one item of a conversation."""
+    if f.text(entry, "role") in ("system", "developer", "user", "assistant", "tool", "function", "model"):
+        return any(key in entry for key in ("content", "tool_calls", "parts", "function_call", "refusal"))
+    return f.text(entry, "type") in _ITEM_KINDS
+
+
+def _is_answer(entry: Fields) -> bool:
+    if f.text(entry, "object") in ("chat.completion", "response") or f.text(entry, "type") == "message":
+        return any(key in entry for key in _ANSWER)
+    return "choices" in entry or "candidates" in entry
+
+
+def _stop(response: Fields) -> str:
+    choice = next(iter(f.objects(response, "choices") or f.objects(response, "candidates")), response)
+    reasons = (f.text(choice, key) for key in ("finish_reason", "stop_reason", "finishReason", "status"))
+    return next(filter(None, reasons), "")
+
+
+def recognise(sample: list[object]) -> str:
+    """What the first lines, or the whole, of a file lack to be plain JSON of a known format; empty when they fit."""
+    for entry in sample:
+        if isinstance(entry, list) and any(isinstance(each, dict) and is_message(each) for each in entry):
+            return ""
+        if not isinstance(entry, dict):
+            continue
+        body = f.mapping(entry, "request") or f.mapping(entry, "body") or entry
+        if isinstance(body.get("messages"), list) or isinstance(body.get("contents"), list):
+            return ""
+        if isinstance(body.get("input"), list | str) and ("model" in body or "instructions" in body):
+            return ""
+        if is_message(entry):
+            return ""
+    return "no object with messages, input or contents, and no message with a role and content"
