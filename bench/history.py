@@ -1,7 +1,8 @@
 """The same long conversation for every contender: as OpenAI chat messages, and as this project's events.
 
 Ten messages an exchange: a question, four tool calls with their results, an answer. About 100 tokens a message. A
-history longer than ``DISTINCT`` messages repeats the texts of the first ones under new ids.
+history longer than ``DISTINCT`` messages repeats the texts of the first ones under new ids. As events, it begins with a
+system prompt and as many tools as a coding agent declares; the peers are given the messages alone.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from bench.invented import Writer, kinds
-from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted
-from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted, SystemChanged, ToolsChanged
+from ullage.messages import Message, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.usage import Usage
 
 Chat = dict[str, Any]
@@ -21,7 +24,9 @@ Chat = dict[str, Any]
 OUT = Path(__file__).parent / "out"
 MODEL = "gpt-4o"
 DISTINCT = 10_000
-SYSTEM = "You help to look after a cellar's software. Read before you write, and say what you changed."
+TOOLS = ("read_file", "write_file", "edit_file", "bash", "grep", "glob", "web_fetch", "todo", "ask", "run_tests")
+SERVERS = {"tracker": 9, "browser": 14}
+"""MCP servers, and how many tools each declares."""
 CHARACTERS_A_TOKEN = 3.2
 """For the invented usage alone; what the text really counts is printed by the bench."""
 
@@ -43,7 +48,8 @@ def _exchanges(count: int) -> list[list[Chat]]:
         messages: list[Chat] = [{"role": "user", "content": writer.prose(_size(writer, 160))}]
         for _ in range(4):
             arguments = json.dumps({"path": writer.path(), "pattern": " ".join(writer.words(3))})
-            call = {"id": "", "type": "function", "function": {"name": "read_file", "arguments": arguments}}
+            name = writer.random.choice(TOOLS)
+            call = {"id": "", "type": "function", "function": {"name": name, "arguments": arguments}}
             said = writer.prose(_size(writer, 80))
             messages.append({"role": "assistant", "content": said, "tool_calls": [call]})
             result = writer.random.choice(tools)(_size(writer, 520))
@@ -74,6 +80,8 @@ def events(history: list[Chat]) -> Iterator[Event]:
     """The history as a session's events, every answer with its call and the usage that a provider would report."""
     characters = 0
     yield SessionStarted(model=MODEL, wire="chat", provider="openai")
+    yield SystemChanged(system=system_blocks())
+    yield ToolsChanged(tools=declared_tools())
     for place, chat in enumerate(history):
         size = len(chat["content"] or "") + sum(len(c["function"]["arguments"]) for c in chat.get("tool_calls", ()))
         if chat["role"] != "assistant":
@@ -85,6 +93,31 @@ def events(history: list[Chat]) -> Iterator[Event]:
             yield CallEnded(call=call, usage=usage)
             yield MessageAdded(message=message(chat, f"m{place}", call=call))
         characters += size
+
+
+def system_blocks() -> tuple[SystemBlock, ...]:
+    """A prompt and two instruction files."""
+    writer = Writer(13)
+    return (
+        SystemBlock(text=writer.prose(9_000)),
+        SystemBlock(text=writer.prose(4_000), kind="instructions", name="AGENTS.md"),
+        SystemBlock(text=writer.prose(1_500), kind="instructions", name="docs/AGENTS.md"),
+    )
+
+
+def declared_tools() -> tuple[Tool, ...]:
+    """The program's own tools, and those of its MCP servers."""
+    writer = Writer(17)
+    names = [("", name) for name in TOOLS]
+    names += [(server, f"{server}_{number}") for server, count in SERVERS.items() for number in range(count)]
+    tools: list[Tool] = []
+    for server, name in names:
+        properties = {
+            word: {"type": "string", "description": writer.prose(60)} for word in sorted(set(writer.words(3)))
+        }
+        schema = msgspec.Raw(msgspec.json.encode({"type": "object", "properties": properties}))
+        tools.append(Tool(name=name, description=writer.prose(200), schema=schema, server=server))
+    return tuple(tools)
 
 
 def message(chat: Chat, name: str, *, call: str | None = None) -> Message:

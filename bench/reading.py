@@ -20,7 +20,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from bench.environments import PEERS, NotInstalled, Peer, python_of
-from bench.history import MODEL, SYSTEM, Chat, chat_messages, events, write_history
+from bench.history import MODEL, Chat, chat_messages, declared_tools, events, system_blocks, write_history
 from bench.invented import Writer
 from bench.results import Section, Table, ratio
 from ullage.events import CallEnded, CallStarted, Event, MessageAdded
@@ -162,7 +162,7 @@ def counted_by_us(history: list[Chat], estimator: str) -> Counted:
 
 def whole_bodies(history: list[Chat]) -> Times:
     """``before`` with the whole request body at every call, which has to be compared with what is known."""
-    system: Chat = {"role": "system", "content": SYSTEM}
+    system: Chat = {"role": "system", "content": "\n".join(block.text for block in system_blocks())}
     writer = Writer(31)
     meter = Meter(MODEL, wire="chat", window=100_000_000, estimator="pretoken")
     messages: list[Chat] = [system, *history]
@@ -212,9 +212,11 @@ def section() -> Section:
         command="uv run python -m bench.reading",
         about=(
             f"A history of {SHORT:,} messages ({characters / 1e6:.1f} million characters: prose, code, JSON, logs) "
-            f"and one of {LONG:,}, fed to a `Meter` as events; then one message of about 100 characters at a time: "
-            f"`meter.apply(event); meter.reading()`. Medians of {BLOCK * (BLOCKS - 1):,}. Target: at most {TARGET_US} "
-            f"µs with {SHORT:,} messages, and no more with {LONG:,}. The peers' functions keep nothing between calls: "
+            f"and one of {LONG:,}, behind a system prompt and {len(declared_tools())} tools, fed to a `Meter` as "
+            "events; then one message of about 100 characters at a time: `meter.apply(event); "
+            f"meter.reading()`. Medians of {BLOCK * (BLOCKS - 1):,}. Target: at most {TARGET_US} µs with {SHORT:,} "
+            f"messages, and no more with {LONG:,}. The peers count the messages alone, and their functions keep "
+            "nothing between calls: "
             "after one more message they go through everything again, pydantic-ai-harness less so where the history "
             "holds usage. A program that keeps a running sum of its own around them would not."
         ),

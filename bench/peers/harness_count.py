@@ -35,7 +35,7 @@ def converted(history: list[dict[str, Any]], *, with_usage: bool) -> list[Any]:
             case "user":
                 messages.append(ModelRequest(parts=[UserPromptPart(content=chat["content"])]))
             case "tool":
-                result = ToolReturnPart("read_file", chat["content"], tool_call_id=chat["tool_call_id"])
+                result = ToolReturnPart("tool", chat["content"], tool_call_id=chat["tool_call_id"])
                 messages.append(ModelRequest(parts=[result]))
             case _:
                 calls = [

@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from bench.history import chat_messages, events
+from bench.history import chat_messages, declared_tools, events
 from ullage.events import CallEnded, MessageAdded
 from ullage.messages import ToolCallPart, ToolResultPart
 
@@ -29,6 +29,13 @@ def test_events_and_chat_messages_say_the_same() -> None:
     assert [part.call_id for part in results] == [
         part.call_id for message in added for part in message.of_type(ToolCallPart)
     ]
+
+
+def test_every_called_tool_is_declared_once() -> None:
+    declared = [tool.name for tool in declared_tools()]
+    called = {call["function"]["name"] for chat in chat_messages(1_000) for call in chat.get("tool_calls", ())}
+    assert len(set(declared)) == len(declared)
+    assert called <= set(declared)
 
 
 def test_the_reported_input_grows_with_the_history() -> None:
