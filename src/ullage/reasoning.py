@@ -152,7 +152,7 @@ def need_for(wire: str, model: str) -> Need | None:
 
 
 class Selection(NamedTuple):
-    """Ids of reasoning parts: what is sent, what of that the next input counts, what is sent only since a wire needs it."""
+    """Ids of reasoning parts: what is sent, what of that the next input counts, what only a wire's need sends."""
 
     sent: frozenset[str]
     counted: frozenset[str]

@@ -1,7 +1,7 @@
 """Rows of recorded conversations, as words: pairs of consecutive calls, and whole requests.
 
-A row is one JSON object of a file of lines. Nothing in it is trusted: what is missing or of another type reads as absent,
-and a row that makes no sense still gives a (poor) value, so that every row can be answered.
+A row is one JSON object of a file of lines. Nothing in it is trusted: what is missing or of another type reads as
+absent, and a row that makes no sense still gives a (poor) value, so that every row can be answered.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ Row = Mapping[str, Any]
 MEDIA: Final = frozenset({"image", "file", "audio", "video"})
 OPAQUE: Final = frozenset({"server_tool", "other"})
 _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
+_SAME: Final = ("same_system", "same_tools", "same_params")
 _WIRES: Final = {"chat(litellm)": "chat"}
 _SENT: Final[dict[str, SentBack]] = {"yes": "yes", "no": "no", "none": "none", "server": "server", "unknown": "unknown"}
 
@@ -79,6 +80,8 @@ class Pair:
     disturbed: bool
     """Whether the answer or what follows holds what can't be counted."""
     clean: bool
+    changed: tuple[Request, Request] | None = None
+    """What the two calls carry beside their messages (system, tools, parameters), where it is not the same."""
 
 
 def is_pair(row: Row) -> bool:
@@ -109,7 +112,7 @@ def pair_of(row: Row) -> Pair:
         truth=_counted(row.get("usage_b")).input,
         answer=parts,
         echo=_parts(_atoms(row.get("b_echo")), "echo") if edited else None,
-        altered=any(row.get(key) is False for key in ("same_system", "same_tools", "same_params")),
+        altered=any(row.get(key) is False for key in _SAME),
         new=_messages(new, "new"),
         call_names={part.call_id: part.name for part in parts if isinstance(part, ToolCallPart)},
         sent_back=_SENT.get(_text(row.get("reasoning_sent_back")), "unknown"),
@@ -119,14 +122,27 @@ def pair_of(row: Row) -> Pair:
         media=media,
         disturbed=disturbed,
         clean=not opaque and _is_clean(row),
+        changed=_changed(row),
     )
+
+
+def _changed(row: Row) -> tuple[Request, Request] | None:
+    if all(row.get(key) is not False for key in _SAME):
+        return None
+    after = {"api": row.get("api"), "provider": row.get("provider"), "model": row.get("model")}
+    after |= {"system": row.get("system"), "tools": row.get("tools"), "params": row.get("params_b")}
+    before = after | {"params": row.get("params_a")}
+    for key in ("system", "tools"):
+        if row.get(f"a_{key}") is not None:
+            before[key] = row[f"a_{key}"]
+    return request_of(before), request_of(after)
 
 
 def _is_clean(row: Row) -> bool:
     """The accuracy definition: nothing happened between the calls that the row can't account for."""
     if not row.get("echo_match", True) or row.get("complete") is False:
         return False
-    if any(row.get(key) is False for key in ("same_system", "same_tools", "same_params")):
+    if any(row.get(key) is False for key in _SAME):
         return False
     return not (row.get("compacted") or row.get("new_has_assistant") or row.get("output_placeholder"))
 
@@ -146,6 +162,16 @@ def request_of(row: Row) -> Request:
         stream=bool(row.get("stream")),
         chained=_text(row.get("prev_id")) or _text(row.get("conv_id")),
     )
+
+
+def truth_of(row: Row) -> int | None:
+    """The input that a whole request was charged; ``None`` when it is not known."""
+    return _counted(row.get("usage")).input
+
+
+def as_json(value: object) -> str:
+    """A foreign value as compact JSON."""
+    return msgspec.json.encode(value).decode()
 
 
 def tools_of(declared: object) -> tuple[Tool, ...]:

@@ -1,7 +1,7 @@
 """What the next input will be: the last one, what of its answer is sent back, and what was added since.
 
-Sums are additive and pure, so that a reading costs O(1) in the length of the history and removing takes away exactly what
-adding added. Everything is in tokens as the provider charges them.
+Sums are additive and pure, so that a reading costs O(1) in the length of the history and removing takes away exactly
+what adding added. Everything is in tokens as the provider charges them.
 """
 
 from __future__ import annotations
@@ -343,6 +343,11 @@ def next_input(
         rule=rule.name,
         doubt=doubt,
     )
+
+
+def with_bounds(estimate: Estimate, *, low: int, high: int) -> Estimate:
+    """The estimate with an interval of the caller's own."""
+    return replace(estimate, low=min(low, estimate.tokens), high=max(high, estimate.tokens))
 
 
 @dataclass(frozen=True, slots=True)

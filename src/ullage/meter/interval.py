@@ -1,8 +1,8 @@
 """How far an estimate may be off: half-widths meant to hold the truth 95 times in 100.
 
-A row whose content can be counted gets a narrow interval; what can't be predicted (media of unknown size, server tools, an
-answer whose output was no count) widens only the rows that have it. Terms were set on the recorded conversations so
-that coverage is between 93 and 98 % in each stratum (``docs/accuracy.md``).
+A row whose content can be counted gets a narrow interval; what can't be predicted (media of unknown size, server
+tools, an answer whose output was no count) widens only the rows that have it. Terms were set on the recorded
+conversations so that coverage is between 93 and 98 % in each stratum (``docs/accuracy.md``).
 """
 
 from __future__ import annotations

@@ -47,7 +47,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """One actual beside its estimate. ``residual`` is actual - estimated, the estimate being made without learning.
 
     ``content`` are the tokens of text that were counted; ``hidden`` is reasoning, positive where the rule said it would
-    be counted and negative where not. ``sound`` is False where media or other things that can't be counted were in play.
+    be counted and negative where not. ``sound`` is False where media or other things that can't be counted were in
+    play.
     """
 
     content: float
@@ -76,7 +77,10 @@ class Residual(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was learnt about one model from ``n`` actuals. ``before`` and ``after`` are mean errors as shares of actuals."""
+    """What was learnt about one model from ``n`` actuals.
+
+    ``before`` and ``after`` are mean errors without and with it, as shares of the actuals.
+    """
 
     n: int = 0
     residuals: tuple[Residual, ...] = ()

@@ -18,7 +18,7 @@ CHUNK: Final = 1 << 16
 """Characters cut at a time, so that a text of any length needs little memory."""
 
 LONGEST: Final = 24
-"""Characters of one piece. A longer run (base64, a line of dashes) is several pieces, so that its cost grows with it."""
+"""Characters of one piece. A longer run (base64, dashes) is several pieces, so that its cost grows with it."""
 
 MEMO: Final = 1 << 16
 """Pieces whose weight is remembered per vocabulary."""

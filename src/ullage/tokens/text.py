@@ -13,7 +13,7 @@ from ullage.tokens.pretoken import PretokenCounter
 
 
 class TextCounter(Protocol):
-    """Counts the tokens of a text. Pure: the same text gives the same number, and nothing is remembered but for speed."""
+    """Counts the tokens of a text. Pure: the same text gives the same number; memory serves speed alone."""
 
     @property
     def name(self) -> str: ...
@@ -49,8 +49,8 @@ NAMES = ("auto", *_MAKERS)
 def counter_for(estimator: str | Callable[[str], float] = "auto") -> TextCounter:
     """The estimator of a name, or one that calls the given function.
 
-    Raises ``SettingError`` for a name that is not in ``NAMES``, and ``MissingExtra`` for ``bpe`` where bpe-openai is not
-    installed.
+    Raises ``SettingError`` for a name that is not in ``NAMES``, and ``MissingExtra`` for ``bpe`` where bpe-openai is
+    not installed.
     """
     return InjectedCounter(estimator) if callable(estimator) else _named(estimator)
 

@@ -1,9 +1,9 @@
 """Weights of text by class: what one piece or token of a class costs in a vocabulary.
 
-``o200k`` and ``cl100k`` were fitted to OpenAI's own tokenizers over 6,300 texts (code, prose, JSON, logs, listings, CSV, hex
-and base64). ``claude`` was fitted to what Anthropic charged: 847 differences between consecutive inputs and 629 outputs
-of the recorded conversations with Claude 3 to 4.6 (ridge towards 1.2 x o200k, robust to outliers). ``digits`` is
-o200k with every digit a token of its own, as Gemini, Mistral, Qwen, GLM and Command write numbers.
+``o200k`` and ``cl100k`` were fitted to OpenAI's own tokenizers over 6,300 texts (code, prose, JSON, logs, listings,
+CSV, hex and base64). ``claude`` was fitted to what Anthropic charged: 847 differences between consecutive inputs and
+629 outputs of the recorded conversations with Claude 3 to 4.6 (ridge towards 1.2 x o200k, robust to outliers).
+``digits`` is o200k with every digit a token of its own, as Gemini, Mistral, Qwen, GLM and Command write numbers.
 """
 
 from __future__ import annotations
