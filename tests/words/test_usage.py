@@ -40,6 +40,12 @@ def test_the_context_is_the_last_pass_where_several_were_summed() -> None:
     assert Usage(input=90_000, context_input=0).context == 0
 
 
+def test_the_answer_is_the_last_pass_where_several_were_summed() -> None:
+    assert Usage(output=900).answer == 900
+    assert Usage(output=900, context_output=300).answer == 300
+    assert Usage().answer is None
+
+
 @given(calls=st.lists(st.none() | usages, max_size=6))
 def test_a_sum_adds_every_kind_and_counts_the_calls_that_did_not_say(calls: list[Usage | None]) -> None:
     total = sum_usage(calls)
