@@ -3,11 +3,11 @@
 Source: https://github.com/badlogic/pi-mono, ``packages/coding-agent/docs/session.md`` and
 ``packages/coding-agent/src/core/session-manager.ts`` (``buildSessionContext``). Entries form a tree by ``id`` and
 ``parentId``; logs of version 1 have neither and are one line of entries. Every answer carries its own call's usage.
-Answers that failed or were aborted are not sent back (``packages/ai/src/providers/transform-messages.ts``).
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import msgspec
@@ -35,6 +35,10 @@ WIRES = {
     "bedrock-converse-stream": "converse",
 }
 """Our names for pi's ``api``: ``packages/ai/src/types.ts``."""
+
+DROPS_ABORTED_SINCE = datetime(2026, 1, 19, tzinfo=UTC).timestamp()
+"""Since then answers that failed or were aborted are not sent back; before, all of them was but its tool calls, with
+unsigned thinking as text: commits 2d27a2c7 and 16e142ef of ``packages/ai/src/providers/transform-messages.ts``."""
 
 KNOWN_SILENT = frozenset({"custom", "label", "thinking_level_change"})
 
@@ -179,9 +183,7 @@ class PiReader(Reader):
         usage = normalise("pi", raw, final=outcome == "finished", placeholder=outcome == "cancelled") if raw else None
         if outcome == "failed":
             usage = None
-        maker = self._maker(name)
-        parts = tuple(_part(maker, block) for block in f.objects(message, "content"))
-        answer = Message(id=name, role="assistant", parts=parts) if outcome == "finished" else None
+        answer = self._message_of(name, f.objects(message, "content"), outcome)
         rows.call(
             name,
             answer,
@@ -192,6 +194,21 @@ class PiReader(Reader):
             model=f.text(message, "responseModel") or f.text(message, "model"),
             started=f.seconds(message.get("timestamp")),
         )
+
+    def _message_of(self, name: str, blocks: list[Fields], outcome: Outcome) -> Message | None:
+        """The answer as later requests send it; ``None`` when they don't."""
+        maker = self._maker(name)
+        if outcome == "finished":
+            return Message(id=name, role="assistant", parts=tuple(_part(maker, block) for block in blocks))
+        if self.rows.at >= DROPS_ABORTED_SINCE:
+            return None
+        parts: list[Part] = []
+        for block in blocks:
+            if f.text(block, "type") == "thinking" and not block.get("thinkingSignature"):
+                parts.append(maker.text(f"<thinking>\n{f.text(block, 'thinking')}\n</thinking>"))
+            elif f.text(block, "type") != "toolCall":
+                parts.append(_part(maker, block))
+        return Message(id=name, role="assistant", parts=tuple(parts), interrupted="aborted") if parts else None
 
     # -- compaction --
 
