@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ullage.messages import Message, ToolResultPart
 from ullage.meter.growth import Added
 from ullage.meter.view import Entry
 from ullage.usage import Usage
-
-if TYPE_CHECKING:
-    from ullage.meter.forecast import Forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +46,9 @@ class Since:
         """And this message. ``quiet`` messages, such as summaries, begin no turn."""
         return self._and(entry, 1, quiet=quiet)
 
-    def minus(self, entry: Entry) -> Since:
-        """Without this message, which had been added."""
-        return self._and(entry, -1, quiet=False)
+    def minus(self, entry: Entry, *, quiet: bool = False) -> Since:
+        """Without this message, which had been added. ``quiet``: the turn that it began goes on."""
+        return self._and(entry, -1, quiet=quiet)
 
     def _and(self, entry: Entry, sign: int, *, quiet: bool) -> Since:
         message = entry.message
@@ -63,6 +60,25 @@ class Since:
             results=max(0, self.results + sign * results),
             messages=max(0, self.messages + sign),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """The next request's tokens, their interval, and the terms they are the sum of."""
+
+    tokens: int
+    low: int
+    high: int
+    last_input: int | None
+    last_output: float
+    new: float
+    changed: float
+    removed: float
+    """Positive: tokens that left."""
+    reasoning: float
+    """Of these tokens, reasoning that is sent back and counted."""
+    label: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Before(NamedTuple):

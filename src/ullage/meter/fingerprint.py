@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from ullage.messages import Message, SystemBlock, Tool
+from ullage.messages import Message, SystemBlock, Tool, ToolResultPart
 
 EMPTY = "0" * 16
 _SIZE = 8
@@ -21,9 +21,13 @@ def digest(*pieces: str | bytes) -> str:
 
 def roll(before: str, message: Message) -> str:
     """The digest of a history that ends with ``message``, from the digest of what came before it."""
-    marks = [f"{message.id}.{message.revision}"]
-    marks += [f"{part.id}.{part.revision}" for part in message.parts]
-    return blake2b((before + "\n".join(marks)).encode("utf-8", "surrogatepass"), digest_size=_SIZE).hexdigest()
+    marks = [before, message.id, str(message.revision)]
+    for part in message.parts:
+        marks += (part.id, str(part.revision))
+        if isinstance(part, ToolResultPart):
+            for inner in part.content:
+                marks += (inner.id, str(inner.revision))
+    return digest(*marks)
 
 
 def of_messages(messages: Iterable[Message]) -> str:

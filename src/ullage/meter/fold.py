@@ -29,9 +29,9 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
-from ullage.meter.anchor import Anchor, Before, Pending, Since, begins_turn
+from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, begins_turn
 from ullage.meter.carried import Carried
-from ullage.meter.forecast import Fixed, Forecast, Forecaster
+from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.spend import Purpose, Spend
 from ullage.meter.track import Step, Track
@@ -298,7 +298,8 @@ class Fold:
         else:
             self._carry(entry)
 
-    def _leave(self, message_id: str) -> Entry | None:
+    def _leave(self, message_id: str, *, quiet: bool = False) -> Entry | None:
+        """Take a message out of view. ``quiet`` when it was summarised: a turn that it began stays begun."""
         entry = self.view.remove(message_id)
         if entry is None:
             return None
@@ -307,7 +308,7 @@ class Fold:
         elif entry is self.output:
             self.output, self.output_left = None, True
         else:
-            self.since = self.since.minus(entry)
+            self.since = self.since.minus(entry, quiet=quiet)
         self.carried.remove(message_id)
         return entry
 
@@ -352,7 +353,7 @@ class Fold:
         gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
         anchor = self.anchor.call if self.anchor else ""
         order = list(self.view.entries)
-        left = [entry for each in gone if (entry := self._leave(each)) is not None]
+        left = [entry for each in gone if (entry := self._leave(each, quiet=True)) is not None]
         summary = ""
         if event.summary is not None:
             summary = event.summary.id
@@ -372,7 +373,7 @@ class Fold:
             return
         left, summary, before = kept
         anchor, *order = before.split("\n")
-        self._leave(summary)
+        self._leave(summary, quiet=True)
         for entry in left:
             if self.anchor is not None and self.anchor.call == anchor and self._is_anchored(entry):
                 self.removed -= entry.cost.tokens * self._scale()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import hypot
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ullage import reasoning
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth, opening
-from ullage.meter.anchor import Anchor, Pending, Since
+from ullage.meter.anchor import Anchor, Forecast, Pending, Since
 from ullage.meter.carried import Carried
 from ullage.meter.cost import MessageCost, message_cost
 from ullage.meter.growth import Added, Answer, Situation
@@ -37,25 +37,6 @@ REMOVAL_DOUBT = 0.05
 
 CHANGE_DOUBT = 0.15
 """The same for a changed system prompt or changed tools."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """The next request's tokens, their interval, and the terms they are the sum of."""
-
-    tokens: int
-    low: int
-    high: int
-    last_input: int | None
-    last_output: float
-    new: float
-    changed: float
-    removed: float
-    """Positive: tokens that left."""
-    reasoning: float
-    """Of these tokens, reasoning that is sent back and counted."""
-    label: str = ""
-    notes: tuple[str, ...] = ()
 
 
 class Fixed(NamedTuple):
@@ -84,6 +65,11 @@ class Forecaster:
         self.unseen = replace(self.family, recounts=False)
         """The family for an answer that nobody has shown: its output is all there is to go by."""
         self.media_rule = media_rule_for(wire, provider, model)
+
+    @property
+    def counts_unsent(self) -> bool:
+        """Whether reasoning is counted that was not sent back (xAI)."""
+        return reasoning.rule_for(self.wire, self.provider, self.model).even_unsent
 
     @property
     def loop_survives_user(self) -> bool:
@@ -140,7 +126,7 @@ class Forecaster:
     def hidden(self, entry: Entry, usage: Usage | None) -> float:
         """Tokens of a message's reasoning: as reported, as what its output can't show, or from its text."""
         answer = entry.cost.answer
-        if answer is None:
+        if answer is None or not (answer.thoughts or self.counts_unsent):
             return 0.0
         if usage is not None and usage.answer is not None and not usage.placeholder:
             hidden = growth.hidden_reasoning(self._growth_anchor(usage, answer), self.family)
@@ -239,7 +225,10 @@ class Forecaster:
             calibration=calibration,
         )
         moved = earlier - anchor.reasoning
-        exact = max(0.0, estimate.exact + moved + changed - removed)
+        # What is left of the last request can't be less than nothing, whatever the estimates of what left it say.
+        held = max(0.0, anchor.input + moved + changed - removed)
+        removed = anchor.input + moved + changed - held
+        exact = max(0.0, estimate.exact - anchor.input + held)
         doubt = replace(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact)
         below, above = half_widths(doubt)
         left = max(0.0, anchor.input - removed)

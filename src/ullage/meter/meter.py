@@ -39,8 +39,8 @@ from ullage.events import (
 )
 from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
+from ullage.meter.anchor import Forecast
 from ullage.meter.fold import Fold
-from ullage.meter.forecast import Forecast
 from ullage.meter.reading import Basis, Reading, Used
 from ullage.meter.rows import Item
 from ullage.meter.track import Step
@@ -115,6 +115,7 @@ class Meter:
             policy=policy or ReasoningPolicy(),
         )
         self._on_event = on_event
+        self._reading: Reading | None = None
         self._calls = 0
         self._last: Request | None = None
         self._session = session
@@ -180,6 +181,7 @@ class Meter:
 
     def apply(self, event: Event) -> None:
         """Take in one event of a session: O(its parts). Never raises for what a session may hold."""
+        self._reading = None
         compared = self._fold.track.compared, self._fold.track.last
         self._fold.apply(event)
         if (self._fold.track.compared, self._fold.track.last) != compared:
@@ -189,6 +191,11 @@ class Meter:
 
     def reading(self) -> Reading:
         """The window now: at rest, as if the next request began a user turn. O(rows), whatever the history's length."""
+        if self._reading is None:
+            self._reading = self._read()
+        return self._reading
+
+    def _read(self) -> Reading:
         fold = self._fold
         forecast = fold.forecast()
         window = fold.limits.known_window
@@ -215,8 +222,7 @@ class Meter:
 
     def should_compact(self) -> bool:
         """True when the upper end of the reading has reached the compaction point."""
-        point = self._fold.limits.compaction_point
-        return point is not None and self._fold.forecast().high >= point
+        return self.reading().should_compact()
 
     def largest(self, count: int = 10) -> tuple[Item, ...]:
         """The parts that cost most. Goes through the whole view once."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ullage.messages import SystemBlock, Tool
+from ullage.meter.anchor import Forecast
 from ullage.meter.breakdown import Share, break_down
 from ullage.meter.cost import SUMMARY
 from ullage.meter.fold import Fold
-from ullage.meter.forecast import Forecast
 from ullage.meter.reading import Row
 
 log = logging.getLogger("ullage.meter")
