@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ullage.cli.prediction import FORMULAS, Prediction, Predictor
+from ullage.cli.prediction import FORMULAS, Prediction, Predictor, plain
 from ullage.errors import UnreadableInput
 from ullage.importers import recordings
 from ullage.importers.recordings import Pair
@@ -87,17 +87,13 @@ def _row(line: bytes) -> Mapping[str, Any]:
 def _predict(predictor: Predictor, row: Mapping[str, Any]) -> tuple[dict[str, Any], Outcome]:
     if not row:
         return {"id": "", **_numbers(UNREADABLE)}, Outcome(UNREADABLE, (), {})
-    if recordings.is_pair(row):
-        pair = recordings.pair_of(row)
-        prediction = predictor.pair(pair)
-        groups = _pair_groups(pair)
-        written = {"id": row.get("id"), **_numbers(prediction)}
-    else:
-        prediction = predictor.call(row)
-        groups = _call_groups(row, prediction)
-        written = {"src": row.get("src"), "idx": row.get("idx"), **_numbers(prediction)}
-    others = {name: formula(row) for name, formula in FORMULAS.items()} if groups else {}
-    return written, Outcome(prediction, groups, others)
+    names = {"id": row.get("id")} if recordings.is_pair(row) else {"src": row.get("src"), "idx": row.get("idx")}
+    try:
+        prediction, groups = _pair(predictor, row) if recordings.is_pair(row) else _call(predictor, row)
+        others = {name: formula(row) for name, formula in FORMULAS.items()} if groups else {}
+    except Exception:  # noqa: BLE001 - the contract: no row, whatever is in it, makes the command fail
+        prediction, groups, others = plain(row), (), {}
+    return {**names, **_numbers(prediction)}, Outcome(prediction, groups, others)
 
 
 def _numbers(prediction: Prediction) -> dict[str, int]:
@@ -108,6 +104,16 @@ API: Final = "API recordings"
 AGENTS: Final = "agent sessions"
 PLACEHOLDERS: Final = "output placeholders"
 FIRST: Final = "first call"
+
+
+def _pair(predictor: Predictor, row: Mapping[str, Any]) -> tuple[Prediction, tuple[str, ...]]:
+    pair = recordings.pair_of(row)
+    return predictor.pair(pair), _pair_groups(pair)
+
+
+def _call(predictor: Predictor, row: Mapping[str, Any]) -> tuple[Prediction, tuple[str, ...]]:
+    prediction = predictor.call(row)
+    return prediction, _call_groups(row, prediction)
 
 
 def _pair_groups(pair: Pair) -> tuple[str, ...]:

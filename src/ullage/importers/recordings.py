@@ -33,6 +33,9 @@ from ullage.reasoning import SentBack
 
 Row = Mapping[str, Any]
 
+LARGEST: Final = 10**9
+"""More tokens than any request can hold."""
+
 MEDIA: Final = frozenset({"image", "file", "audio", "video"})
 OPAQUE: Final = frozenset({"server_tool", "other"})
 _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
@@ -225,7 +228,7 @@ def _counted(usage: object) -> Counted:
 
 
 def _number(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**9:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < LARGEST:
         return None
     return int(value)
 

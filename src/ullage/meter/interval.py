@@ -90,10 +90,11 @@ def half_widths(doubt: Doubt) -> Widths:
     if doubt.edited:
         base = hypot(base, 12.0)
     rule = 0.01 if doubt.rule_n >= 30 else 0.02 if doubt.rule_n >= 10 else 0.1
+    answering = 0.4 if doubt.placeholder else 0.25
     counting = EXACT_COUNTING if doubt.exact_text else COUNTING
     session = 1 / (1 + (HALF_SESSION_AT / max(1.0, doubt.size)) ** 2)
     base += SESSION * session
-    common = hypot(base, counting * doubt.content, 0.25 * doubt.answer, rule * doubt.hidden)
+    common = hypot(base, counting * doubt.content, answering * doubt.answer, rule * doubt.hidden)
     below = max(NARROWEST, common * doubt.scale_below)
     above = max(NARROWEST, hypot(common, UNLOGGED * session) * doubt.scale_above)
     opaque = 0.75 * doubt.size if doubt.disturbed else 0.0
