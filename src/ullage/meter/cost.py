@@ -11,6 +11,7 @@ from ullage.messages import (
     Message,
     Part,
     ReasoningPart,
+    TextPart,
     ToolCallPart,
     ToolResultPart,
     UnknownPart,
@@ -44,6 +45,8 @@ class MessageCost(NamedTuple):
     answer: Answer | None
     """What it is made of, if the model wrote it."""
     parts: tuple[PartCost, ...]
+    carries: bool = False
+    """Whether it holds reasoning, shown or opaque, also where that rides on another part (Gemini's signatures)."""
 
 
 class _Once:
@@ -75,7 +78,20 @@ def message_cost(
         if not isinstance(part, ReasoningPart)
     )
     reasoning = reasoning_tokens(answer, family) if answer is not None else 0.0
-    return MessageCost(added.tokens(family), reasoning, added, answer, parts)
+    carries = answer is not None and any(_carries_reasoning(part) for part in message.parts)
+    return MessageCost(added.tokens(family), reasoning, added, answer, parts, carries)
+
+
+def _carries_reasoning(part: Part) -> bool:
+    if isinstance(part, ReasoningPart):
+        return True
+    if isinstance(part, ToolCallPart) and part.opaque_size:
+        return True
+    return (
+        isinstance(part, ToolCallPart | TextPart)
+        and part.provider is not None
+        and b"ignature" in bytes(part.provider.data)
+    )
 
 
 def reasoning_tokens(answer: Answer, family: Family) -> float:

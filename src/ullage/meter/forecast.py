@@ -126,7 +126,7 @@ class Forecaster:
     def hidden(self, entry: Entry, usage: Usage | None) -> float:
         """Tokens of a message's reasoning: as reported, as what its output can't show, or from its text."""
         answer = entry.cost.answer
-        if answer is None or not (answer.thoughts or self.counts_unsent):
+        if answer is None or not (entry.cost.carries or self.counts_unsent):
             return 0.0
         if usage is not None and usage.answer is not None and not usage.placeholder:
             hidden = growth.hidden_reasoning(self._growth_anchor(usage, answer), self.family)
@@ -159,9 +159,9 @@ class Forecaster:
             without=without,
         )
 
-    def sent_back(self, answer: Answer, policy: ReasoningPolicy, usage: Usage, *, begins_turn: bool) -> SentBack:
+    def sent_back(self, output: Entry | None, policy: ReasoningPolicy, usage: Usage, *, begins_turn: bool) -> SentBack:
         """Whether the last answer's reasoning goes out again."""
-        if not answer.thoughts:
+        if output is not None and not output.cost.carries:
             return "no" if usage.reasoning else "none"
         if policy.include_in_context and policy.strip != "all":
             return "yes"
@@ -319,7 +319,7 @@ class Forecaster:
             sent: SentBack = "none"
         else:
             usage = anchor.usage
-            sent = self.sent_back(answer or Answer(), policy, usage, begins_turn=begins)
+            sent = self.sent_back(output, policy, usage, begins_turn=begins)
         base = replace(
             self._growth_anchor(usage, answer or Answer()), input=anchor.input, stream=anchor.stream, sent_back=sent
         )
