@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+import ullage.importers.fields as f
 from ullage.codec.bodies.parts import tool
-from ullage.importers import fields as f
 from ullage.importers.fields import Fields
 from ullage.importers.parts import LogParts
 from ullage.importers.rows import Rows

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+import ullage.importers.fields as f
 from ullage.codec.usage import normalise
-from ullage.importers import fields as f
 from ullage.importers.claude_attachments import Attachments
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.parts import LogParts

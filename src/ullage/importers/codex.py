@@ -20,10 +20,10 @@ from typing import ClassVar
 
 import msgspec
 
+import ullage.importers.fields as f
 from ullage.codec.bodies.parts import tool
 from ullage.codec.usage import normalise
 from ullage.events import Outcome
-from ullage.importers import fields as f
 from ullage.importers.fields import Fields, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader

@@ -9,10 +9,21 @@ from typing import NamedTuple
 
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event
-from ullage.importers import claude_code, codex, gemini_cli, opencode_storage, pi, plain
+from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
+from ullage.importers.claude_code import recognise as recognise_claude_code
+from ullage.importers.codex import CodexReader
+from ullage.importers.codex import recognise as recognise_codex
 from ullage.importers.documents import read_document
 from ullage.importers.fields import Unusable, decode_line
+from ullage.importers.gemini_cli import GeminiCliReader
+from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
 from ullage.importers.imported import Imported
+from ullage.importers.opencode_storage import SQLITE_MAGIC, read_database, read_session_file, stored_in_directory
+from ullage.importers.opencode_storage import recognise as recognise_opencode
+from ullage.importers.pi import PiReader
+from ullage.importers.pi import recognise as recognise_pi
+from ullage.importers.plain import PlainReader
+from ullage.importers.plain import recognise as recognise_plain
 from ullage.importers.reader import Reader
 
 SAMPLE_LINES = 60
@@ -34,12 +45,12 @@ class Format(NamedTuple):
 
 
 FORMATS = (
-    Format("claude-code", claude_code.recognise, claude_code.ClaudeCodeReader),
-    Format("codex", codex.recognise, codex.CodexReader),
-    Format("pi", pi.recognise, pi.PiReader),
-    Format("gemini-cli", gemini_cli.recognise, gemini_cli.GeminiCliReader),
-    Format("opencode", opencode_storage.recognise, None),
-    Format("plain", plain.recognise, plain.PlainReader),
+    Format("claude-code", recognise_claude_code, ClaudeCodeReader),
+    Format("codex", recognise_codex, CodexReader),
+    Format("pi", recognise_pi, PiReader),
+    Format("gemini-cli", recognise_gemini_cli, GeminiCliReader),
+    Format("opencode", recognise_opencode, None),
+    Format("plain", recognise_plain, PlainReader),
 )
 """In the order they are tried: formats that name themselves first, plain JSON last."""
 
@@ -56,8 +67,8 @@ def read(path: str | Path, *, session: str = "") -> Imported:
     if where.is_dir():
         return _read_directory(where, session)
     head = _head(where)
-    if head.startswith(opencode_storage.SQLITE_MAGIC):
-        return opencode_storage.read_database(where, session)
+    if head.startswith(SQLITE_MAGIC):
+        return read_database(where, session)
     for magic, command in _COMPRESSED.items():
         if head.startswith(magic):
             raise UnreadableInput(f"{where} is compressed. Unpack it first, for example with: {command} {where.name}")
@@ -81,16 +92,16 @@ def _read_directory(where: Path, session: str) -> Imported:
     """OpenCode's data directory, or its storage; any other directory is no session."""
     databases = sorted(where.glob("opencode*.db"))
     if databases:
-        return opencode_storage.read_database(databases[-1], session)
+        return read_database(databases[-1], session)
     storage = where if (where / "session").is_dir() else where / "storage"
-    stored = opencode_storage.stored_in_directory(storage)
+    stored = stored_in_directory(storage)
     if session:
         stored = [each for each in stored if each[1].id == session]
     if not stored:
         missed = FormatMiss("opencode", "a directory without opencode.db and without storage/session/*/*.json")
         raise NotASession(f"The directory {where}", (missed,))
     newest = max(stored, key=lambda each: each[1].updated)
-    return opencode_storage.read_session_file(newest[0])
+    return read_session_file(newest[0])
 
 
 def _head(where: Path) -> bytes:
@@ -107,15 +118,15 @@ def _read_text(where: Path, head: bytes) -> Imported:
     if chosen is not None and chosen.reader is not None:
         return _read_lines(where, chosen.reader)
     if chosen is not None:
-        return opencode_storage.read_session_file(where)
+        return read_session_file(where)
     return _read_document(where, head, tried)
 
 
 def _read_lines(where: Path, kind: type[Reader]) -> Imported:
     reader = kind(where.stem)
     events = _feed(reader, where)
-    if isinstance(reader, claude_code.ClaudeCodeReader):
-        for child in claude_code.subagent_logs(where, reader.rows.session):
+    if isinstance(reader, ClaudeCodeReader):
+        for child in subagent_logs(where, reader.rows.session):
             reader.feed_subagent(_lines(child))
     events += reader.settle()
     return reader.imported(events, str(where))
@@ -157,7 +168,7 @@ def _read_document(where: Path, head: bytes, tried: tuple[FormatMiss, ...]) -> I
     if chosen is None:
         raise NotASession(str(where), tried)
     if chosen.reader is None:
-        return opencode_storage.read_session_file(where)
+        return read_session_file(where)
     reader = chosen.reader(where.stem)
     reader.lines = 1
     if document.torn:

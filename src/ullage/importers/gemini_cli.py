@@ -16,8 +16,8 @@ from typing import ClassVar
 
 import msgspec
 
+import ullage.importers.fields as f
 from ullage.codec.usage import normalise
-from ullage.importers import fields as f
 from ullage.importers.fields import Fields, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader

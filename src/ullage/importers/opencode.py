@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import msgspec
 
+import ullage.importers.fields as f
 from ullage.codec.bodies.parts import PartMaker
 from ullage.codec.usage import normalise
 from ullage.events import Outcome, Purpose
-from ullage.importers import fields as f
 from ullage.importers.fields import Fields, Unusable
 from ullage.importers.imported import Imported, SkippedLines
 from ullage.importers.opencode_parts import Step, answer_part, steps_of, tool_result, user_part, wire_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+import ullage.importers.fields as f
 from ullage.codec.bodies.parts import PartMaker, data_url
-from ullage.importers import fields as f
 from ullage.importers.fields import Fields
 from ullage.messages import Part, ResultContent, ToolResultPart
 

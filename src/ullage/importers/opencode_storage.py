@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import ullage.importers.fields as f
 from ullage.codec.usage import normalise
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
-from ullage.importers import fields as f
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.imported import Imported
 from ullage.importers.opencode import OpenCodeSession

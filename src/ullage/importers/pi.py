@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import msgspec
 
+import ullage.importers.fields as f
 from ullage.codec.bodies.parts import PartMaker
 from ullage.codec.usage import normalise
 from ullage.events import Outcome
-from ullage.importers import fields as f
 from ullage.importers.fields import Fields, Unusable
 from ullage.importers.parts import LogNamer
 from ullage.importers.reader import Reader

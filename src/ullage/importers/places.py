@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ullage.errors import InputError
-from ullage.importers import opencode_storage
 from ullage.importers.detect import read, reader_for
+from ullage.importers.opencode_storage import stored_in_database, stored_in_directory
 
 HEAD_LINES = 200
 TAIL_BYTES = 65_536
@@ -156,14 +156,14 @@ def _opencode(data: Path) -> tuple[list[Place], list[Looked]]:
     looked: list[Looked] = []
     for path in _matching(data, "opencode*.db"):
         try:
-            stored = opencode_storage.stored_in_database(path)
+            stored = stored_in_database(path)
         except InputError as problem:
             looked.append(Looked("opencode", str(path), 0, str(problem)))
             continue
         places += [Place("opencode", path, one.updated, one.id, one.title, one.directory) for one in stored]
         looked.append(Looked("opencode", str(path), len(stored)))
     known = {place.session for place in places}
-    older = [each for each in opencode_storage.stored_in_directory(data / "storage") if each[1].id not in known]
+    older = [each for each in stored_in_directory(data / "storage") if each[1].id not in known]
     places += [Place("opencode", path, one.updated, "", one.title, one.directory) for path, one in older]
     looked.append(Looked("opencode", str(data / "storage/session/*/*.json"), len(older)))
     if not any(each.where.endswith(".db") for each in looked):

@@ -17,10 +17,10 @@ from typing import ClassVar
 
 import msgspec
 
+import ullage.importers.fields as f
 from ullage.codec.bodies import detect_wire, read_body, read_output
 from ullage.codec.usage import dialect_for, normalise
 from ullage.errors import InvalidRequest
-from ullage.importers import fields as f
 from ullage.importers.fields import Fields, Unusable
 from ullage.importers.reader import Reader
 from ullage.messages import Message, Request, TextPart
