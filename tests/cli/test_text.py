@@ -6,6 +6,7 @@ from ullage.cli.text import (
     Span,
     cells,
     counted,
+    fine_percent,
     flowed,
     number,
     padded,
@@ -42,7 +43,7 @@ def test_width_is_counted_in_cells(text: str, width: int) -> None:
     assert cells(text) == width
 
 
-@given(st.text(st.characters(categories=("L", "N"))), st.integers(2, 30))
+@given(st.text(st.characters(categories=["L", "N"])), st.integers(2, 30))
 def test_shortened_text_fits(text: str, width: int) -> None:
     assert cells(shortened(text, width)) <= max(width, 1)
 
@@ -69,7 +70,7 @@ def test_an_item_longer_than_the_line_stays_whole() -> None:
     assert [plain(line) for line in lines] == ["x" * 30, "y"]
 
 
-@given(st.lists(st.text(st.characters(categories=("L",)), min_size=1, max_size=12), min_size=1), st.integers(12, 40))
+@given(st.lists(st.text(st.characters(categories=["L"]), min_size=1, max_size=12), min_size=1), st.integers(12, 40))
 def test_wrapping_loses_no_word_and_keeps_to_the_width(words: list[str], width: int) -> None:
     lines = wrapped(" ".join(words), width)
     assert " ".join(lines).split(" ") == words
@@ -97,3 +98,7 @@ def test_numbers_set_thousands_apart_and_nouns_agree() -> None:
     assert counted(38, "call") == "38 calls"
     assert counted(2, "entry", "entries") == "2 entries"
     assert signed_percent(0.1) == "+0.1 %"
+    assert signed_percent(-0.42) == "-0.4 %"
+    assert signed_percent(-0.03) == "-0.03 %"
+    assert signed_percent(0) == fine_percent(0) == "0.0 %"
+    assert fine_percent(0.034) == "0.03 %"

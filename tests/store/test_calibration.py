@@ -2,45 +2,44 @@ import json
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ullage.errors import UllageError
-from ullage.store.calibration import FILE, CalibrationStore, DamagedStore, Learnt, UnwritableStore, data_directory
+from ullage.store.calibration import FILE, CalibrationStore, DamagedStore, UnwritableStore, data_directory
+from ullage.tokens.calibration import Calibration, Learnt, Observation
 
-HAIKU = Learnt(offset=120.5, ratio=1.17, n=38, error_before=4.2, error_after=0.3, state=msgspec.Raw(b'{"any":[1,2]}'))
-GPT = Learnt(offset=-3, ratio=1.0, n=5)
+SEEN = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
+HAIKU = Calibration().learn("anthropic", "claude-haiku-4-5", SEEN).learn("anthropic", "claude-haiku-4-5", SEEN)
+GPT = Calibration().learn("openai", "gpt-5", SEEN)
 
 
 def test_a_store_that_was_never_written_is_empty(tmp_path: Path) -> None:
-    assert CalibrationStore(tmp_path / "none").read() == {}
+    assert CalibrationStore(tmp_path / "none").read() == Calibration()
 
 
 def test_what_was_stored_is_read_back(tmp_path: Path) -> None:
-    CalibrationStore(tmp_path).add({"claude-haiku-4-5": HAIKU})
-    read = CalibrationStore(tmp_path).read()["claude-haiku-4-5"]
-    assert (read.offset, read.ratio, read.n, read.error_before, read.error_after) == (120.5, 1.17, 38, 4.2, 0.3)
-    assert msgspec.json.decode(read.state) == {"any": [1, 2]}
+    CalibrationStore(tmp_path).add(HAIKU)
+    assert CalibrationStore(tmp_path).read() == HAIKU
 
 
 def test_adding_a_model_keeps_the_others_and_replaces_its_own(tmp_path: Path) -> None:
     store = CalibrationStore(tmp_path)
-    store.add({"haiku": HAIKU, "gpt": GPT})
-    together = store.add({"gpt": msgspec.structs.replace(GPT, n=9)})
-    assert set(together) == {"haiku", "gpt"}
-    assert store.read()["gpt"].n == 9
+    store.add(HAIKU)
+    store.add(GPT)
+    newer = GPT.learn("openai", "gpt-5", SEEN)
+    assert store.add(newer) == store.read() == Calibration(models=HAIKU.models | newer.models)
 
 
 def test_the_directory_is_made_when_it_is_needed(tmp_path: Path) -> None:
     store = CalibrationStore(tmp_path / "a" / "b")
-    store.add({"gpt": GPT})
+    store.add(GPT)
     assert store.path == tmp_path / "a" / "b" / FILE
 
 
 def test_replacing_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
     store = CalibrationStore(tmp_path)
     for _ in range(3):
-        store.add({"gpt": GPT})
+        store.add(GPT)
     assert os.listdir(tmp_path) == [FILE]
 
 
@@ -59,7 +58,7 @@ def test_a_damaged_store_is_named_with_what_to_do(tmp_path: Path, content: bytes
 def test_a_damaged_store_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"precious{")
     with pytest.raises(DamagedStore):
-        CalibrationStore(tmp_path).add({"gpt": GPT})
+        CalibrationStore(tmp_path).add(GPT)
     assert (tmp_path / FILE).read_bytes() == b"precious{"
 
 
@@ -70,8 +69,8 @@ def test_a_newer_store_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_fields_of_a_later_release_are_no_damage(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"version":1,"models":{"m":{"offset":1,"ratio":1,"n":2,"new":3}},"more":4}')
-    assert CalibrationStore(tmp_path).read()["m"].n == 2
+    (tmp_path / FILE).write_text('{"version":1,"models":{"a/m":{"n":2,"new":3}},"more":4}')
+    assert CalibrationStore(tmp_path).read().models == {"a/m": Learnt(n=2)}
 
 
 def test_a_store_that_is_a_directory_can_not_be_opened(tmp_path: Path) -> None:
@@ -83,7 +82,7 @@ def test_a_store_that_is_a_directory_can_not_be_opened(tmp_path: Path) -> None:
 def test_a_place_that_can_not_be_written_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UllageError) as problem:
-        CalibrationStore(tmp_path / "file").add({"gpt": GPT})
+        CalibrationStore(tmp_path / "file").add(GPT)
     assert isinstance(problem.value, UnwritableStore | DamagedStore)
     assert "ULLAGE_DATA" in str(problem.value)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import sys
 from typing import Any
 
 import msgspec
@@ -12,19 +12,23 @@ from ullage.cli.drawing import WIDEST, Subject, draw, spelled
 from ullage.cli.growth import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.screen import Screen
-from ullage.cli.session import Metered, metered, read_session, skipped
+from ullage.cli.session import Metered, metered, skipped
+from ullage.cli.sessions import chosen_session, newest_session
 from ullage.cli.table import LARGEST_NAMED
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import Item
 from ullage.meter.window import DEFAULT_TRIGGER
+from ullage.store.calibration import CalibrationStore, DamagedStore
+from ullage.tokens.calibration import Calibration
 
 
 def context(options: argparse.Namespace) -> int:
     """Print the reading of the chosen session; gives the exit code. Raises ``UllageError`` when nothing is usable."""
-    path = Path(options.file) if options.file is not None else newest_session()
-    imported = read_session(path)
+    imported = newest_session() if options.file is None else chosen_session(options.file, options.session)
+    learnt = stored_calibration()
     meter = Meter(
+        calibration=learnt,
         window=options.window,
         reserve=options.reserve,
         trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,
@@ -32,14 +36,24 @@ def context(options: argparse.Namespace) -> int:
     )
     session = metered(imported, meter, options.at)
     screen = Screen()
+    earlier = sum(state.n for key, state in learnt.models.items() if key.endswith(f"/{meter.reading().model}"))
     if options.json:
-        screen.show_json(as_json(session, options))
+        screen.show_json(as_json(session, options, earlier))
     else:
-        _show(session, options, screen)
+        _show(session, options, screen, earlier)
     return 0
 
 
-def _show(session: Metered, options: argparse.Namespace, screen: Screen) -> None:
+def stored_calibration() -> Calibration:
+    """What the user's store has learnt. A store that can't be read is said, and does without: no reading needs it."""
+    try:
+        return CalibrationStore().read()
+    except DamagedStore as problem:
+        print(f"ullage: {problem} Reading on without it.", file=sys.stderr)
+        return Calibration()
+
+
+def _show(session: Metered, options: argparse.Namespace, screen: Screen, earlier: int) -> None:
     meter = session.meter
     reading = meter.reading()
     items = meter.largest(max(LARGEST_NAMED, options.top or 0))
@@ -50,6 +64,7 @@ def _show(session: Metered, options: argparse.Namespace, screen: Screen) -> None
         step=session.step,
         calls=session.calls,
         steps=meter.steps,
+        learnt_earlier=earlier,
         largest=items[:LARGEST_NAMED],
         skipped=tuple(skipped(session.imported)),
         every_row=options.rows,
@@ -66,7 +81,7 @@ def _show(session: Metered, options: argparse.Namespace, screen: Screen) -> None
     screen.show([*lines, *(spelled(line, screen.glyphs) for line in more)])
 
 
-def as_json(session: Metered, options: argparse.Namespace) -> bytes:
+def as_json(session: Metered, options: argparse.Namespace, earlier: int) -> bytes:
     """The reading's own JSON, and beside its keys what the command knows of the session."""
     meter, imported = session.meter, session.imported
     reading: Reading = meter.reading()
@@ -78,6 +93,7 @@ def as_json(session: Metered, options: argparse.Namespace) -> bytes:
         "title": "" if options.no_content else imported.title,
         "calls": session.calls,
         "before_call": session.step,
+        "learnt_earlier": earlier,
         "lines": imported.lines,
         "skipped_lines": imported.skipped_lines,
         "skipped": dict(imported.reasons),
@@ -98,10 +114,3 @@ def as_json(session: Metered, options: argparse.Namespace) -> bytes:
 def _item(item: Item, texts: dict[str, str]) -> dict[str, object]:
     preview = {"preview": texts[item.part]} if item.part in texts else {}
     return {**item._asdict(), **preview}
-
-
-def newest_session() -> Path:
-    """The log that was written to last, of all in the usual places. Raises ``NoSessionFound``."""
-    from ullage.cli.sessions import newest
-
-    return newest()

@@ -53,6 +53,8 @@ class Subject:
     """How many calls the whole session has."""
     steps: tuple[Step, ...] = ()
     """The calls up to the reading."""
+    learnt_earlier: int = 0
+    """From how many calls of earlier sessions the calibration came that the reading began with."""
     largest: tuple[Item, ...] = ()
     """For the note of the Messages row."""
     skipped: tuple[str, ...] = ()
@@ -108,6 +110,8 @@ def _about(subject: Subject) -> list[str]:
     elif subject.calls:
         parts.append(f"after {counted(subject.calls, 'call')}")
     parts.append(_WINDOW_SOURCES[subject.reading.window.source])
+    if subject.learnt_earlier:
+        parts.append(f"calibrated by {counted(subject.learnt_earlier, 'earlier call')}")
     return [part for part in parts if part]
 
 

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ullage.cli.glyphs import Glyphs
-from ullage.cli.growth import sparkline
-from ullage.cli.text import Line, Span, counted, flowed, number, padded, printable, signed_percent, wrapped
+from ullage.cli.growth import size_of, sparkline
+from ullage.cli.text import (
+    Line,
+    Span,
+    counted,
+    fine_percent,
+    flowed,
+    number,
+    padded,
+    printable,
+    signed_percent,
+    wrapped,
+)
 from ullage.meter.reading import Reading
 from ullage.meter.track import Step
 from ullage.usage import UsageSum
@@ -14,7 +25,7 @@ from ullage.usage import UsageSum
 LABEL = 10
 """Columns of the label in front of a line."""
 
-SPARK_WIDEST = 60
+SPARK_NARROWEST, SPARK_WIDEST = 20, 60
 
 MISSES_EXPECTED = 0.1
 """Share of calls outside their interval from which on it is said: twice what an interval of 95 % should miss."""
@@ -25,7 +36,7 @@ def footing(reading: Reading, steps: Sequence[Step], skipped: Sequence[str], wid
     growth = _growth(reading, steps, width, glyphs)
     lines = [*_accuracy(reading, width), *_spend(reading, width), *growth]
     if reading.compactions and not growth:
-        lines += _labelled("Compacted", [_compacted(reading, steps)], width)
+        lines += _labelled("Compacted", [_times(reading.compactions)], width)
     for note in reading.notes:
         lines += _labelled("Note", [printable(note)], width, "warn")
     if skipped:
@@ -54,20 +65,16 @@ def _accuracy(reading: Reading, width: int) -> list[Line]:
     error = "" if accuracy.error_percent is None else f": {signed_percent(accuracy.error_percent)}"
     items = [f"Last estimate {number(accuracy.estimated)}, actual {number(accuracy.actual)}{error}"]
     if accuracy.median_error_percent is not None:
-        items.append(f"median error over {counted(accuracy.calls, 'call')} {accuracy.median_error_percent:.1f} %")
+        median = fine_percent(accuracy.median_error_percent)
+        items.append(f"median error over {counted(accuracy.calls, 'call')} {median}")
         missed = accuracy.calls - accuracy.inside
         if missed > max(1, MISSES_EXPECTED * accuracy.calls):
             items.append(f"{number(missed)} of them outside their interval")
     return flowed([(Span(item),) for item in items], width)
 
 
-def _compacted(reading: Reading, steps: Sequence[Step]) -> str:
-    """How often, and before which call the last time: ``once, before call 21``."""
-    times = "once" if reading.compactions == 1 else f"{number(reading.compactions)} times"
-    at = [number(step.number) for step in steps if "compaction" in step.marks]
-    if at:
-        times += f", {'the last ' if reading.compactions > 1 else ''}before call {at[-1]}"
-    return times
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{number(count)} times")
 
 
 def _spend(reading: Reading, width: int) -> list[Line]:
@@ -115,13 +122,15 @@ def usage_items(total: UsageSum) -> list[str]:
 def _growth(reading: Reading, steps: Sequence[Step], width: int, glyphs: Glyphs) -> list[Line]:
     if len(steps) < 2:
         return []
-    growth = sparkline(steps, min(width - LABEL, SPARK_WIDEST), glyphs)
+    sizes = [size_of(step) for step in steps]
+    after = [f"{number(min(sizes))} to {number(max(sizes))}"]
+    room = width - LABEL - len(after[0]) - 2
+    growth = sparkline(steps, min(max(room, SPARK_NARROWEST), SPARK_WIDEST), glyphs)
     spans: Line = (Span(padded("Growth", LABEL), "strong"), Span(growth.line, "spark"))
     blank = Span(" " * LABEL)
-    after = [f"{number(growth.lowest)} to {number(growth.highest)}"]
     key = []
     if glyphs.compacted in growth.marks or reading.compactions:
-        key.append(f"{glyphs.compacted} compacted {_compacted(reading, steps)}")
+        key.append(f"{glyphs.compacted} compacted {_times(reading.compactions)}")
     if glyphs.pruned in growth.marks:
         key.append(f"{glyphs.pruned} pruned")
     lines = _beside(spans, after, LABEL, width)

@@ -14,8 +14,6 @@ class Growth(NamedTuple):
 
     line: str
     marks: str
-    lowest: int
-    highest: int
 
 
 class _Bucket(NamedTuple):
@@ -29,7 +27,7 @@ def sparkline(steps: Sequence[Step], width: int, glyphs: Glyphs) -> Growth:
     top = max(tokens, default=0)
     buckets = _buckets(steps, tokens, max(1, width), glyphs)
     line = "".join(_level(bucket.tokens, top, glyphs.levels) for bucket in buckets)
-    return Growth(line, "".join(bucket.mark for bucket in buckets), min(tokens, default=0), top)
+    return Growth(line, "".join(bucket.mark for bucket in buckets))
 
 
 def size_of(step: Step) -> int:

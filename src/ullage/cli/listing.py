@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ullage.cli.growth import size_of
 from ullage.cli.table import what_of
-from ullage.cli.text import Line, Span, cells, number, padded, percent, printable, shortened, signed_percent
+from ullage.cli.text import Line, Span, cells, number, padded, percent, printable, shortened
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -63,7 +63,6 @@ def largest_items(items: Sequence[Item], whole: int, texts: Mapping[str, str], w
         Column("Largest", right=True),
         Column("share", right=True),
         Column("what"),
-        Column("message"),
         Column("id"),
     ]
     rows = [
@@ -71,7 +70,6 @@ def largest_items(items: Sequence[Item], whole: int, texts: Mapping[str, str], w
             number(item.tokens),
             percent(item.tokens, whole),
             f"#{item.position} {what_of(item)}" + ("" if not item.name else f" ({item.row.lower()})"),
-            item.message,
             item.part,
         ]
         for item in items
@@ -128,7 +126,7 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
                 number(step.estimated),
                 "not reported" if step.actual is None else number(step.actual),
                 "" if step.error is None else f"{step.error:+,}",
-                "" if step.error_percent is None else signed_percent(step.error_percent),
+                "" if step.error_percent is None else f"{step.error_percent:+.2f} %",
                 grown,
                 ", ".join(happened),
             ]

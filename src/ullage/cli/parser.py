@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     sessions = commands.add_parser("sessions", help=about, description=_sentence(about), allow_abbrev=False)
     sessions.add_argument("--json", action="store_true", help="print one JSON object")
     sessions.add_argument(
-        "-n", "--limit", type=_positive, default=50, metavar="N", help="at most N sessions (default 50)"
+        "-n", "--limit", type=_positive, default=20, metavar="N", help="at most N sessions (default 20)"
     )
     about = "show what was learnt about each model from logs, or what is stored"
     calibration = commands.add_parser("calibration", help=about, description=_sentence(about), allow_abbrev=False)
@@ -59,8 +59,12 @@ def parser() -> argparse.ArgumentParser:
 
 def _describe_context(context: argparse.ArgumentParser) -> None:
     context.add_argument(
-        "file", nargs="?", metavar="FILE", help="a session log; without it, the newest one in the usual places"
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a session log, or the id of one that `ullage sessions` lists; without it, the newest",
     )
+    context.add_argument("--session", default="", metavar="ID", help="which one, where FILE holds several (OpenCode)")
     shown = context.add_argument_group("what is shown")
     shown.add_argument("--json", action="store_true", help="print one JSON object")
     shown.add_argument("--at", type=int, metavar="STEP", help="the reading before call number STEP")

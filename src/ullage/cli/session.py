@@ -10,7 +10,7 @@ from ullage.cli.progress import progress
 from ullage.cli.text import counted, number, printable
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CallStarted, Event
-from ullage.importers.imported import Imported
+from ullage.importers import Imported, read
 from ullage.meter.meter import Meter
 
 LINES_NAMED = 3
@@ -35,14 +35,15 @@ class Metered:
     step: int | None = None
 
 
-def read_session(path: Path) -> Imported:
-    """The session in a log. Raises ``UnreadableInput``, ``NotASession`` and ``UnusableSession``."""
-    from ullage.importers import read
+def read_session(path: Path, session: str = "") -> Imported:
+    """The session in a log, or the named one of several.
 
+    Raises ``UnreadableInput``, ``NotASession`` and ``UnusableSession``.
+    """
     if not path.exists():
         raise UnreadableInput(f"{path} does not exist. `ullage sessions` lists the logs it finds.")
     with progress(f"Reading {path.name}"):
-        imported = read(path)
+        imported = read(path, session=session)
     if not imported.usable:
         program = imported.program or imported.format
         why = "; ".join(skipped(imported)) or f"it has {counted(imported.lines, 'line')}"

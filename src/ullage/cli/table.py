@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ullage.cli.text import Line, Span, cells, flowed, number, padded, percent, printable, shortened
+from ullage.meter.cost import SUMMARY
 from ullage.meter.reading import Basis, Reading, Row
 from ullage.meter.rows import Item
 
@@ -23,7 +24,7 @@ ROWS_SHOWN = 8
 class Cells:
     """One line of a table before it is aligned.
 
-    ``note`` is in pieces with ``joint`` between them; with ``note_may_shrink`` the later ones may go.
+    ``note`` is in pieces with ``joint`` between them; with ``note_may_shrink`` those that don't fit may go.
     """
 
     name: str
@@ -110,7 +111,7 @@ def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cell
 def _largest(row: Row, items: Sequence[Item]) -> tuple[str, ...]:
     """The largest things inside a row: single items of the messages where they are known, else its children."""
     if row.name == "Messages":
-        named = [f"#{item.position} {what_of(item)} {number(item.tokens)}" for item in items]
+        named = [f"#{item.position} {what_of(item)} {number(item.tokens)}" for item in items if item.row != SUMMARY]
     else:
         children = sorted((child for child in row.children if child.tokens), key=lambda child: -child.tokens)
         named = [f"{printable(child.name)} {number(child.tokens)}" for child in children]
@@ -132,7 +133,7 @@ def basis_terms(basis: Basis) -> tuple[str, ...]:
         for tokens, what in ((basis.new, "new"), (basis.changed, "changed"), (basis.removed, "removed")):
             if tokens:
                 terms.append(f"{'+' if tokens > 0 else '-'} {number(abs(tokens))} {what} (estimated)")
-    return (*terms, f"· {printable(basis.label)}") if basis.label else tuple(terms)
+    return (*terms, f"({printable(basis.label)})") if basis.label else tuple(terms)
 
 
 def _free(reading: Reading, whole: int) -> Iterable[Cells]:
@@ -194,7 +195,7 @@ def _noted(spans: list[Span], start: int, row: Cells, width: int) -> list[Line]:
         note = row.joint.join(pieces)
         if start + cells(note) <= width:
             return [(*spans, Span("  " + note, style))]
-        if not row.note_may_shrink or len(pieces) == 1:
+        if not row.note_may_shrink:
             break
         pieces.pop()
     if not pieces:

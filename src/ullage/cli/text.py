@@ -120,6 +120,11 @@ def counted(n: int, one: str, many: str = "") -> str:
     return f"{number(n)} {one if n == 1 else many or one + 's'}"
 
 
+def fine_percent(value: float) -> str:
+    """A percentage with one decimal, or two where one would say nothing: ``4.2 %``, ``0.03 %``."""
+    return f"{value:.2f} %" if 0 < abs(value) < 0.1 else f"{value:.1f} %"
+
+
 def signed_percent(value: float) -> str:
-    """A percentage with its sign and one decimal: ``+0.1 %``."""
-    return f"{value:+.1f} %"
+    """The same with its sign: ``+0.1 %``."""
+    return f"{'+' if value > 0 else ''}{fine_percent(value)}"

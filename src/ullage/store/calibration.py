@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from ullage.errors import UllageError, UnreadableInput
+from ullage.tokens.calibration import Calibration, Learnt
 
 VERSION = 1
 FILE = "calibration.json"
@@ -28,25 +28,10 @@ class UnwritableStore(UllageError):
     """The store's file can't be replaced; the one that was there is unchanged."""
 
 
-class Learnt(msgspec.Struct, frozen=True, kw_only=True):
-    """What was learnt about one model.
-
-    ``offset`` is in tokens, ``ratio`` multiplies the estimate of new content, ``n`` is from how many actuals. The
-    errors are medians of absolute errors in percent of the actual, without and with what was learnt; ``None`` is not
-    measured. ``state`` is the learnt state itself, as the estimators read it.
-    """
-
-    offset: float
-    ratio: float
-    n: int
-    error_before: float | None = None
-    error_after: float | None = None
-    state: msgspec.Raw = msgspec.Raw(b"null")
-
-
 class _File(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     models: dict[str, Learnt]
+    """What was learnt, by provider and model, as ``Calibration.models``."""
 
 
 def data_directory(environment: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Path:
@@ -74,12 +59,12 @@ class CalibrationStore:
     def __init__(self, directory: Path | None = None) -> None:
         self.path = (data_directory() if directory is None else directory) / FILE
 
-    def read(self) -> dict[str, Learnt]:
-        """What was learnt, by model; empty when nothing was stored yet. Raises ``DamagedStore``."""
+    def read(self) -> Calibration:
+        """What was learnt; nothing when nothing was stored yet. Raises ``DamagedStore``."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
-            return {}
+            return Calibration()
         except OSError as problem:
             raise DamagedStore(
                 f"The learnt calibration at {self.path} can't be opened ({problem.strerror}). "
@@ -92,23 +77,25 @@ class CalibrationStore:
                     f"The learnt calibration at {self.path} was written by a newer Ullage (version {version}, this one "
                     f"reads {VERSION}). Update Ullage, or point ULLAGE_DATA to another directory."
                 )
-            return msgspec.json.decode(data, type=_File).models
+            return Calibration(models=msgspec.json.decode(data, type=_File).models)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise DamagedStore(
                 f"The learnt calibration at {self.path} is damaged ({problem}). Delete the file, or move it away: "
                 "what it held is learnt again with `ullage calibration FILES --save`."
             ) from problem
 
-    def add(self, models: Mapping[str, Learnt]) -> dict[str, Learnt]:
+    def add(self, learnt: Calibration) -> Calibration:
         """Store these models, in the place of what was stored for them, and keep the others; gives back all.
 
         Raises ``DamagedStore`` and ``UnwritableStore``; in both cases the file is as it was.
         """
-        together = {**self.read(), **models}
+        together = self.read().models | learnt.models
         self._replace(msgspec.json.encode(_File(version=VERSION, models=together)))
-        return together
+        return Calibration(models=together)
 
     def _replace(self, data: bytes) -> None:
+        import tempfile  # only writing needs it, and it costs more to import than the rest of this file
+
         temporary = ""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,151 @@
+"""``ullage calibration``: what was learnt about each model, from these logs or in the user's store."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ullage.cli.listing import Column, columns
+from ullage.cli.screen import Screen
+from ullage.cli.session import metered, read_session
+from ullage.cli.text import Line, Span, counted, number, printable, wrapped
+from ullage.errors import InputError, SettingError
+from ullage.meter.meter import Meter
+from ullage.store.calibration import CalibrationStore
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.families import family_for
+
+
+class Taught(NamedTuple):
+    """What is known of one model after ``n`` actuals.
+
+    ``offset`` are tokens added to a call inside a tool loop, ``offset_user`` to one that begins a turn; ``ratio``
+    multiplies the count of new text. The errors are means of absolute errors in percent of the actual, as the estimates
+    would have been without learning and as they were. ``turned`` names reasoning rules that were the other way round.
+    """
+
+    model: str
+    provider: str
+    offset: float
+    offset_user: float
+    ratio: float
+    n: int
+    error_before_percent: float
+    error_after_percent: float
+    turned: tuple[str, ...]
+
+
+def calibration(options: argparse.Namespace) -> int:
+    """Print what was learnt; gives the exit code. Raises ``UllageError`` when nothing is usable."""
+    store = CalibrationStore()
+    if not options.files:
+        if options.save:
+            raise SettingError("--save needs the logs to learn from: `ullage calibration FILE… --save`.")
+        learnt, source = store.read(), str(store.path)
+    else:
+        learnt, used = learn_from([Path(file) for file in options.files], options.estimator)
+        source = counted(used, "log")
+        if options.save:
+            store.add(learnt)
+    screen = Screen()
+    saved = str(store.path) if options.save else None
+    if options.json:
+        models = [taught._asdict() for taught in known(learnt)]
+        screen.show_json(msgspec.json.encode({"source": source, "saved": saved, "models": models}))
+    else:
+        screen.show(listed(known(learnt), source, saved, screen.width))
+    return 0
+
+
+def learn_from(files: Sequence[Path], estimator: str) -> tuple[Calibration, int]:
+    """What these logs teach, one after the other, and how many could be read. The others are named on standard error.
+
+    Raises the last one's error when none can be read.
+    """
+    learnt, used, problem = Calibration(), 0, None
+    for file in files:
+        try:
+            imported = read_session(file)
+        except InputError as unusable:
+            problem = unusable
+            if len(files) > 1:
+                print(f"ullage: {unusable}", file=sys.stderr)
+            continue
+        learnt = metered(imported, Meter(calibration=learnt, estimator=estimator)).meter.calibration
+        used += 1
+    if not used and problem is not None:
+        raise problem if len(files) == 1 else InputError(f"None of the {len(files)} files could be used.")
+    return learnt, used
+
+
+def known(learnt: Calibration) -> list[Taught]:
+    """The models of a calibration, the best known first."""
+    taught = []
+    for key, state in learnt.models.items():
+        provider, _, model = key.partition("/")
+        taught.append(
+            Taught(
+                model=model,
+                provider=provider,
+                offset=round(state.offset(is_user=False), 1),
+                offset_user=round(state.offset(is_user=True), 1),
+                ratio=round(state.ratio(family_for("", provider, model)), 4),
+                n=state.n,
+                error_before_percent=round(100 * state.before, 3),
+                error_after_percent=round(100 * state.after, 3),
+                turned=state.flipped,
+            )
+        )
+    return sorted(taught, key=lambda each: (-each.n, each.model))
+
+
+def listed(taught: Sequence[Taught], source: str, saved: str | None, width: int) -> list[Line]:
+    """The models as a table, under a line that says where it was learnt."""
+    if not taught:
+        words = f"Nothing learnt in {source}. `ullage calibration FILE ... --save` learns from session logs."
+        return [(Span(line),) for line in wrapped(words, width)]
+    table = [
+        Column("Model"),
+        Column("offset", right=True),
+        Column("at a user turn", right=True),
+        Column("ratio", right=True),
+        Column("n", right=True),
+        Column("error before", right=True),
+        Column("after", right=True),
+        Column("served by"),
+    ]
+    rows = [
+        [
+            each.model,
+            f"{each.offset:+,.0f}",
+            f"{each.offset_user:+,.0f}",
+            f"{each.ratio:.3f}",
+            number(each.n),
+            f"{each.error_before_percent:.2f} %",
+            f"{each.error_after_percent:.2f} %",
+            each.provider,
+        ]
+        for each in taught
+    ]
+    lines: list[Line] = [(Span("Calibration", "title"), Span(f"  learnt in {printable(source)}")), ()]
+    lines += columns(table, rows, width)
+    for each in taught:
+        for rule in each.turned:
+            where = "inside a tool loop" if rule.endswith(" loop") else "at a user turn"
+            words = f"{each.model}: reasoning {where} is counted the other way round than the rule for it says"
+            lines.append((Span(words, "warn"),))
+    lines += [(), *((Span(line, "dim"),) for line in wrapped(EXPLAINED, width))]
+    if saved:
+        lines.append((Span(f"Saved to {saved}."),))
+    return lines
+
+
+EXPLAINED = (
+    "Offset in tokens per call, ratio on the count of new text, n calls; errors are means, in percent of the actual "
+    "input, without and with what was learnt before each call."
+)

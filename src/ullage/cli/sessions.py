@@ -1,0 +1,224 @@
+"""``ullage sessions``: what is found in the usual places, newest first."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ullage.cli.drawing import WIDEST
+from ullage.cli.listing import Column, columns
+from ullage.cli.outline import Outline, first_line, outline
+from ullage.cli.progress import progress
+from ullage.cli.screen import Screen
+from ullage.cli.session import UnusableSession, read_session
+from ullage.cli.text import Line, Span, counted, number, percent, printable, shortened, wrapped
+from ullage.errors import InputError
+from ullage.importers import Found, Imported, Place, find_sessions
+
+NEWEST_TRIED = 20
+"""How many logs are opened, newest first, until one holds something; the youngest may be empty still."""
+
+ID_LENGTH = 8
+SHORTEST_ID = 4
+"""Characters of an id that are shown, and that are needed to name a session."""
+
+
+class NoSessionFound(InputError):
+    """There is no session in the usual places; the message says where was looked for what."""
+
+
+class Listed(NamedTuple):
+    """The sessions a list shows, and how many more there are."""
+
+    outlines: tuple[Outline, ...]
+    more: int
+
+
+def sessions(options: argparse.Namespace) -> int:
+    """Print the list; gives the exit code. Raises ``NoSessionFound``."""
+    found = find_sessions()
+    if not found.places:
+        raise no_session(found)
+    with progress(f"Looking at {counted(min(options.limit, len(found.places)), 'session')}"):
+        outlines = tuple(outline(place) for place in found.places[: options.limit])
+    listed = Listed(outlines, len(found.places) - len(outlines))
+    screen = Screen()
+    if options.json:
+        screen.show_json(as_json(listed, found))
+    else:
+        screen.show(lines_of(listed, found, min(screen.width, WIDEST)))
+    return 0
+
+
+def chosen_session(name: str, session: str = "") -> Imported:
+    """The session in the file of that name, or else the one whose id ends so. Raises ``InputError``."""
+    path = Path(name)
+    if path.exists() or session or len(name) < SHORTEST_ID or not name.replace("-", "").replace("_", "").isalnum():
+        return read_session(path, session)
+    matching = [place for place in find_sessions().places if full_id(place).endswith(name)]
+    if not matching:
+        return read_session(path)  # which says what is wrong with it
+    if len(matching) > 1:
+        several = ", ".join(str(place.path) for place in matching[:5])
+        raise NoSessionFound(f"The id {name} is of {len(matching)} sessions: {several}. Give more of it, or the file.")
+    return read_session(matching[0].path, matching[0].session)
+
+
+def full_id(place: Place) -> str:
+    """What tells a session from others: its own id in a database, else its file's name."""
+    return place.session or place.path.stem
+
+
+def short_id(place: Place) -> str:
+    """The end of the id, where the ids of all programs are random."""
+    return full_id(place)[-ID_LENGTH:]
+
+
+def newest_session() -> Imported:
+    """The session that was written to last, of all in the usual places. Raises ``NoSessionFound``."""
+    found = find_sessions()
+    for place in found.places[:NEWEST_TRIED]:
+        try:
+            return read_session(place.path, place.session)
+        except InputError as problem:
+            print(f"ullage: passed over: {first_line(problem)}", file=sys.stderr)
+    if found.places:
+        tried = min(NEWEST_TRIED, len(found.places))
+        raise UnusableSession(
+            f"{counted(len(found.places), 'log')} found, but none of the newest {tried} could be used. "
+            "Name one: `ullage context FILE`."
+        )
+    raise no_session(found)
+
+
+def no_session(found: Found) -> NoSessionFound:
+    """The error that lists every place."""
+    places = "\n".join(looked_lines(found))
+    return NoSessionFound(f"No session log was found. Looked for:\n{places}\nName one: `ullage context FILE`.")
+
+
+def looked_lines(found: Found) -> list[str]:
+    """Each place that was looked at, how many sessions were there, and what could not be read."""
+    return [
+        f"  {looked.format}: {printable(looked.where)} ({number(looked.found)})"
+        + (f", {printable(looked.problem)}" if looked.problem else "")
+        for looked in found.looked
+    ]
+
+
+def lines_of(listed: Listed, found: Found, width: int) -> list[Line]:
+    """Each session in two lines, its figures and its title; then where was looked."""
+    table = [
+        Column("id"),
+        Column("when"),
+        Column("program"),
+        Column("calls", right=True),
+        Column("size", right=True),
+        Column("used", right=True),
+        Column("of window", right=True),
+        Column("model"),
+    ]
+    head, *rows = columns(table, [_row(each) for each in listed.outlines], width)
+    lines = [head]
+    for row, each in zip(rows, listed.outlines, strict=True):
+        title = f"not readable: {each.problem}" if each.problem else each.title or Path(each.cwd).name or "no title"
+        text = "    " + shortened(printable(title), width - 4)
+        lines += [row, (Span(text, "warn" if each.problem else "dim"),)]
+    lines.append(())
+    if listed.more:
+        every = len(listed.outlines) + listed.more
+        lines.append((Span(f"{number(listed.more)} more; --limit {every} lists all.", "dim"),))
+    if any(not each.whole for each in listed.outlines):
+        note = "+ and ~: of a large log only the two ends were read; `ullage context ID` reads it whole."
+        lines += [(Span(line, "dim"),) for line in wrapped(note, width)]
+    return [*lines, *_looked(found)]
+
+
+def _looked(found: Found) -> list[Line]:
+    with_some = [looked for looked in found.looked if looked.found or looked.problem]
+    lines: list[Line] = []
+    for looked in with_some:
+        problem = f", {printable(looked.problem)}" if looked.problem else ""
+        lines.append((Span(f"{looked.format}: {number(looked.found)} in {printable(looked.where)}{problem}", "dim"),))
+    named = {looked.format for looked in with_some}
+    none = [name for name in dict.fromkeys(looked.format for looked in found.looked) if name not in named]
+    if none:
+        lines.append((Span(f"Also looked for {', '.join(none)}: none found.", "dim"),))
+    return lines
+
+
+def _row(each: Outline) -> list[str]:
+    reading = each.reading
+    used = share = ""
+    if reading is not None:
+        used = ("" if each.whole else "~") + number(reading.used.tokens)
+        window = reading.window.tokens
+        share = "unknown" if window is None else f"{percent(reading.used.tokens, window)} of {shorter(window)}"
+    return [
+        short_id(each.place),
+        f"{when(each.place.modified):%Y-%m-%d %H:%M}",
+        each.place.format,
+        "" if each.problem else number(each.calls) + ("" if each.whole else "+"),
+        size(each.size_bytes),
+        used,
+        share,
+        each.model,
+    ]
+
+
+def when(modified: float) -> datetime:
+    """The time of a file in the user's own time zone."""
+    return datetime.fromtimestamp(modified, UTC).astimezone()
+
+
+def size(size_bytes: int) -> str:
+    """A file's size as ``820 B``, ``44 KB`` or ``2.8 MB``."""
+    if size_bytes < 1_000:
+        return f"{size_bytes} B"
+    if size_bytes < 999_500:
+        return f"{size_bytes / 1_000:.0f} KB"
+    return f"{size_bytes / 1_000_000:.1f} MB"
+
+
+def shorter(tokens: int) -> str:
+    """A window as people call it: ``200k``, ``1M``; whole where it is not round."""
+    if tokens % 1_000_000 == 0:
+        return f"{tokens // 1_000_000}M"
+    return f"{tokens // 1_000}k" if tokens % 1_000 == 0 else number(tokens)
+
+
+def as_json(listed: Listed, found: Found) -> bytes:
+    """The list as one JSON object: ``sessions``, ``more`` and ``looked``."""
+    return msgspec.json.encode(
+        {
+            "sessions": [_as_dict(each) for each in listed.outlines],
+            "more": listed.more,
+            "looked": [looked._asdict() for looked in found.looked],
+        }
+    )
+
+
+def _as_dict(each: Outline) -> dict[str, object]:
+    reading = each.reading
+    return {
+        "id": full_id(each.place),
+        "path": str(each.place.path),
+        "session": each.place.session,
+        "format": each.place.format,
+        "program": each.program,
+        "title": each.title,
+        "cwd": each.cwd,
+        "model": each.model,
+        "modified": each.place.modified,
+        "size_bytes": each.size_bytes,
+        "read_whole": each.whole,
+        "calls": each.calls,
+        "used": None if reading is None else reading.used,
+        "window": None if reading is None else reading.window,
+        "problem": each.problem,
+    }

@@ -1,0 +1,70 @@
+"""Session logs in pi's format, written for these tests, and the command run on them as a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+CALLS = 4
+INPUTS = (2_100, 3_300, 4_600, 5_900)
+SECRET = "the password of the archive is swordfish"
+
+
+def write_log(path: Path, *, calls: int = CALLS, model: str = "claude-haiku-4-5", torn: bool = False) -> Path:
+    """A session of ``calls`` calls, each followed by a tool's result; the reported inputs grow by 1,200 or more."""
+    lines: list[dict[str, Any]] = [
+        {"type": "session", "id": "s1", "timestamp": "2026-01-02T03:04:05Z", "cwd": "/home/ann/app", "provider": "anthropic"},
+        _message(0, {"role": "user", "content": [{"type": "text", "text": f"Fix the parser; {SECRET}"}]}),
+    ]
+    for number in range(calls):
+        lines.append(
+            _message(
+                number + 1,
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "text", "text": "I will read the file."},
+                        {"type": "toolCall", "id": f"t{number}", "name": "read", "arguments": {"path": "parser.py"}},
+                    ],
+                    "api": "anthropic-messages",
+                    "provider": "anthropic",
+                    "model": model,
+                    "usage": {"input": 2_100 + 1_250 * number, "output": 60, "cacheRead": 0, "cacheWrite": 0},
+                    "stopReason": "toolUse",
+                },
+            )
+        )
+        text = f"line {number}: " + "value = compute(value)  # keep\n" * 100
+        result = {"role": "toolResult", "toolCallId": f"t{number}", "toolName": "read"}
+        lines.append(_message(number + 1, {**result, "content": [{"type": "text", "text": text}]}))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    written = "".join(json.dumps(line) + "\n" for line in lines)
+    path.write_text(written + ('{"type":"message","mess' if torn else ""))
+    return path
+
+
+def _message(second: int, message: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "message", "timestamp": f"2026-01-02T03:05:{second % 60:02}Z", "message": message}
+
+
+def home_of(directory: Path) -> dict[str, str]:
+    """The environment of a user whose home is ``directory``, with nothing in it that the tests did not put there."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
+    return {**kept, "HOME": str(directory), "PYTHONUTF8": "1"}
+
+
+def ullage(*arguments: str | Path, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user would, its output into pipes."""
+    return subprocess.run(
+        [sys.executable, "-m", "ullage", *map(str, arguments)],
+        env=home_of(home) | environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )

@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+
+from tests.cli.readings import steps
+from ullage.cli.listing import Column, columns, largest_items, preview, previews, step_table
+from ullage.cli.text import cells, plain
+from ullage.messages import FilePart, ImagePart, Message, Part, TextPart, ToolCallPart, ToolResultPart
+from ullage.meter.rows import Item
+
+ITEMS = (
+    Item("m41", "m41/0", "Tool results", "read_file", 9_870, 41),
+    Item("m3", "m3/1", "Assistant", "", 300, 3),
+)
+
+
+def text(lines: object) -> str:
+    assert isinstance(lines, list)
+    return "\n".join(plain(line) for line in lines)
+
+
+def test_the_largest_items_are_listed_with_their_ids_and_how_they_begin() -> None:
+    assert text(largest_items(ITEMS, 200_000, {"m41/0": "def main():"}, 80)) == (
+        "Largest  share  what                          id     begins\n"
+        "  9,870    5 %  #41 read_file (tool results)  m41/0  def main():\n"
+        "    300   <1 %  #3 assistant                  m3/1"
+    )
+
+
+def test_without_content_no_text_is_shown() -> None:
+    assert "begins" not in text(largest_items(ITEMS, 200_000, {}, 80))
+
+
+def test_steps_are_listed_with_estimate_actual_error_and_what_happened() -> None:
+    assert text(step_table(steps(1_000, 2_000, 500, compacted=(3,), pruned=(3,)), 80)) == (
+        "Call  estimate  actual  error           grew by  before it\n"
+        "   1     1,010   1,000    +10  +1.00 %           first estimate\n"
+        "   2     2,010   2,000    +10  +0.50 %   +1,000\n"
+        "   3       510     500    +10  +2.00 %   -1,500  compacted, pruned"
+    )
+
+
+def test_a_call_that_reported_nothing_says_so() -> None:
+    assert "not reported" in text(step_table((replace(steps(1_000)[0], actual=None),), 80))
+
+
+def test_an_actual_outside_its_interval_is_marked() -> None:
+    wide = replace(steps(1_000, 2_000)[1], low=2_001)
+    assert "outside the interval" in text(step_table((wide,), 80))
+
+
+def test_the_last_column_gives_way_when_the_line_is_full() -> None:
+    lines = columns([Column("n", right=True), Column("text")], [["1", "x" * 200]], 40)
+    assert all(cells(plain(line)) <= 40 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("part", "begins"),
+    [
+        (TextPart(id="p", text="one\ntwo"), "one two"),
+        (ToolCallPart(id="p", call_id="c", name="bash", arguments='{"command": "ls"}'), '{"command": "ls"}'),
+        (ToolResultPart(id="p", call_id="c", content=(TextPart(id="q", text="out\x1b[0m"),)), "out [0m"),
+        (ImagePart(id="p", mime="image/png", width=640, height=480), "image/png 640 x 480"),
+        (ImagePart(id="p"), "image ? x ?"),
+        (FilePart(id="p", name="a.pdf"), "a.pdf"),
+    ],
+)
+def test_an_item_begins_with_its_text_or_says_what_it_is(part: Part, begins: str) -> None:
+    assert preview(part) == begins
+
+
+def test_a_preview_is_short_whatever_the_part_holds() -> None:
+    assert len(preview(TextPart(id="p", text="x" * 10**6))) <= 200
+
+
+def test_only_the_items_asked_for_are_read() -> None:
+    message = Message(id="m3", role="user", parts=(TextPart(id="m3/0", text="no"), TextPart(id="m3/1", text="yes")))
+    assert previews([message], ITEMS) == {"m3/1": "yes"}

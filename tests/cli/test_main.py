@@ -1,0 +1,189 @@
+"""The command as a process: exit codes, streams, and how it ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.logs import home_of, ullage, write_log
+from ullage.cli import main
+
+HEADER_ONLY = b'{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:05Z","cwd":"/home/ann"}\n'
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return write_log(tmp_path / "session.jsonl")
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    done = ullage("--help", home=tmp_path)
+    assert done.returncode == 0
+    assert all(name in done.stdout for name in ("context", "sessions", "calibration", "evaluate"))
+
+
+def test_no_command_shows_the_help(tmp_path: Path) -> None:
+    done = ullage(home=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == ullage("--help", home=tmp_path).stdout
+
+
+def test_a_usable_log_ends_with_0_and_says_nothing_on_standard_error(log: Path, tmp_path: Path) -> None:
+    done = ullage("context", log, home=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Context  claude-haiku-4-5 · ")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "does not exist"),
+        (b"", "it is empty"),
+        (b"\x00" * 100, "it is empty"),
+        (b"hello", "it holds no JSON"),
+        (b'{"some":"json"}', "is no session log"),
+        (HEADER_ONLY, "no message and no model call"),
+        (b"\x1f\x8b\x08\x00", "is compressed"),
+    ],
+)
+def test_an_unusable_file_ends_with_2_and_the_reason(content: bytes | None, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    done = ullage("context", path, home=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("ullage: ")
+    assert reason in done.stderr
+    assert str(path) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_directory_is_no_log(tmp_path: Path) -> None:
+    done = ullage("context", tmp_path, home=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_torn_log_is_read_as_far_as_it_goes_and_says_what_was_skipped(tmp_path: Path) -> None:
+    torn = write_log(tmp_path / "torn.jsonl", torn=True)
+    done = ullage("context", torn, home=tmp_path)
+    assert done.returncode == 0
+    assert "Skipped   1 of 11 lines not read" in done.stdout
+    assert "(line 11)" in done.stdout
+
+
+def test_a_reader_that_leaves_early_ends_the_command_quietly(log: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m ullage context {log} --rows --steps --top 9 | true; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        env=home_of(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
+    fifo = tmp_path / "endless.jsonl"
+    os.mkfifo(fifo)  # opening it to read waits for a writer that never comes
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ullage", "context", str(fifo)], env=home_of(tmp_path), stderr=subprocess.PIPE
+    )
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said == b""
+
+
+def test_an_interrupt_anywhere_gives_the_shells_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ullage.cli._perform", interrupted)
+    assert main(["sessions"]) == 130
+
+
+def test_a_wrong_option_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["context", "--no-such-option"]) == 2
+    assert "unrecognized arguments" in capsys.readouterr().err
+
+
+def test_an_ascii_terminal_gets_ascii(log: Path, tmp_path: Path) -> None:
+    done = ullage("context", log, home=tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "+-" in done.stdout or " to " in done.stdout
+
+
+def test_a_pipe_gets_the_same_text_whatever_the_window_and_the_colours_of_the_user(log: Path, tmp_path: Path) -> None:
+    plain = ullage("context", log, home=tmp_path).stdout
+    assert "\x1b" not in plain
+    assert ullage("context", log, home=tmp_path, COLUMNS="40", TERM="xterm-256color", FORCE_COLOR="1").stdout == plain
+
+
+def in_terminal(*arguments: str | Path, home: Path, **environment: str) -> str:
+    """What the command prints when its standard output is a terminal."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ullage", *map(str, arguments)],
+        stdout=its,
+        env=home_of(home) | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"} | environment,
+    )
+    os.close(its)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(ours, 65_536)
+        except OSError:  # on Linux the end of a terminal is an error
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    return seen.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours(log: Path, tmp_path: Path) -> None:
+    seen = in_terminal("context", log, home=tmp_path)
+    assert "\x1b[1mContext" in seen
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_without_colours_gets_the_plain_drawing(
+    environment: dict[str, str], log: Path, tmp_path: Path
+) -> None:
+    seen = in_terminal("context", log, home=tmp_path, **environment)
+    assert seen == ullage("context", log, home=tmp_path).stdout
+
+
+def test_nothing_heavy_is_loaded_for_the_help(tmp_path: Path) -> None:
+    code = (
+        "import sys; from ullage.cli import main; main(['--help']);"
+        "print([name for name in sys.modules if 'rich' in name], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=home_of(tmp_path), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == "[]\n"
+
+
+def test_evaluate_writes_its_predictions(tmp_path: Path) -> None:
+    recordings = tmp_path / "calls.jsonl"
+    call = {"src": "a", "idx": 0, "provider": "openai", "api": "chat", "model": "gpt-4o", "is_b": False, "input": 20}
+    atoms = [{"r": "user", "k": "text", "t": "What is the capital of France?", "m": 0}]
+    recordings.write_text(json.dumps({**call, "atoms": atoms, "kind": "cassette", "source": "s", "conv": "c"}) + "\n")
+    out = tmp_path / "out.jsonl"
+    done = ullage("evaluate", recordings, "--predictions", out, home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(out.read_text())) == {"src", "idx", "predicted", "low", "high"}
