@@ -1,0 +1,262 @@
+"""What declared tools, the choice among them and a schema for the answer cost.
+
+A batch of tools has a cost of its own (a hidden prompt, headings) that is there once, however many tools there are. It
+is kept apart from the tools' own, so that adding a tool never counts it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+from ullage.messages import Tool
+from ullage.tokens import schemas
+from ullage.tokens.families import Family
+from ullage.tokens.template import Style, Template
+from ullage.tokens.text import TextCounter
+
+_RENDER: Final[dict[Style, Callable[[schemas.Declared], str]]] = {
+    "json": schemas.as_json,
+    "typescript": schemas.as_typescript,
+    "words": schemas.as_words,
+    "declaration": schemas.as_declaration,
+}
+
+
+class HostedTool(NamedTuple):
+    """A tool that runs on the provider's side: its kind, the tokens its presence adds, and from how many requests.
+
+    The figures are medians; what such a tool reads on the provider's side comes on top and can't be known before.
+    """
+
+    kind: re.Pattern[str]
+    tokens: float
+    n: int
+
+
+_HOSTED: Final = tuple(
+    HostedTool(re.compile(kind), tokens, n)
+    for kind, tokens, n in (
+        (r"^advisor", 2380, 3),
+        (r"^computer", 1700, 4),
+        (r"^memory", 1550, 1),
+        (r"^tool_search_tool", 230, 8),
+        (r"^tool_search", 520, 7),
+        (r"^(web_search|web_fetch)_2026", 13_000, 1),
+        (r"^web_fetch", 7100, 2),
+        (r"^web_search_20", 10_400, 5),
+        (r"^code_execution_20", 4600, 4),
+        (r"^code_interpreter", 2700, 3),
+        (r"^image_generation", 1650, 4),
+        (r"^file_search", 840, 1),
+        (r"^mcp", 1250, 2),
+        (r"^web_search_preview", 294, 3),
+        (r"^web_search", 9400, 7),
+        (r"^(google_?search|code_?execution|file_?search|url_?context)", 1, 20),
+    )
+)
+UNKNOWN_HOSTED: Final = 300.0
+"""For a hosted tool of another kind; the interval says how little is known."""
+
+
+class Choice(NamedTuple):
+    """What ``tool_choice`` asks for, in any wire's spelling."""
+
+    mode: Literal["auto", "none", "forced", "named"] = "auto"
+    name: str = ""
+
+
+AUTO: Final = Choice()
+
+
+class ToolsCost(NamedTuple):
+    """What the tools of a request cost: the batch's own overhead, ``tool_choice``, and each tool's share.
+
+    ``each`` and ``deferred`` are parallel to the tools: a tool stands in one and is 0 in the other. Deferred tools are
+    not in the request and not in ``tokens``.
+    """
+
+    overhead: float
+    choice: float
+    each: tuple[float, ...]
+    deferred: tuple[float, ...]
+    hosted: float = 0.0
+    """Of ``tokens``, what tools add that run on the provider's side. Hardly predictable."""
+
+    @property
+    def tokens(self) -> float:
+        return self.overhead + self.choice + sum(self.each)
+
+
+NO_TOOLS: Final = ToolsCost(0.0, 0.0, (), ())
+
+
+def tool_tokens(tool: Tool, template: Template, family: Family, counter: TextCounter) -> float:
+    """One tool's own share: its declaration as the provider renders it, as if it were not deferred."""
+    if is_hosted(tool):
+        return _hosted(tool.kind)
+    rule = template.tools
+    read = schemas.declared(tool)
+    text = _RENDER[rule.style](read)
+    tokens = rule.each + rule.ratio * counter.count(text, _vocabulary(rule.style == "typescript", family))
+    if not read.description:
+        tokens += rule.undescribed
+    if rule.field or rule.nested:
+        shape = schemas.shape_of(read.schema)
+        tokens += rule.field * shape.fields + rule.nested * shape.nested
+    return max(0.0, tokens)
+
+
+def is_hosted(tool: Tool) -> bool:
+    """Whether the tool runs on the provider's side, without a declaration to count."""
+    return tool.kind not in {"", "function", "custom"}
+
+
+def tools_cost(
+    tools: Sequence[Tool],
+    template: Template,
+    family: Family,
+    counter: TextCounter,
+    *,
+    choice: Choice = AUTO,
+    system: str = "",
+) -> ToolsCost:
+    """What the tools of one request cost. ``system`` is the system prompt, which some templates append the tools to.
+
+    O(size of the declarations).
+    """
+    rule = template.tools
+    if not tools:
+        return NO_TOOLS
+    if choice.mode == "none" and rule.none_is_free:
+        nothing = (0.0,) * len(tools)
+        return ToolsCost(0.0, 0.0, nothing, nothing)
+    costs = [tool_tokens(tool, template, family, counter) for tool in tools]
+    each = tuple(0.0 if tool.deferred else cost for tool, cost in zip(tools, costs, strict=True))
+    deferred = tuple(cost if tool.deferred else 0.0 for tool, cost in zip(tools, costs, strict=True))
+    declared = any((not tool.deferred and not is_hosted(tool)) or tool.kind.startswith("tool_search") for tool in tools)
+    overhead = rule.once if declared else 0.0
+    if declared and system and rule.beside_system:
+        # The tools begin on a new line of the system prompt; a line end after punctuation is no token of its own.
+        overhead += rule.beside_system + (1 if system[-1].isalnum() else 0)
+    asked = 0.0
+    if choice.mode == "named" and rule.named is not None:
+        asked = rule.named + counter.count(choice.name, family.vocabulary)
+    elif choice.mode in {"forced", "named"}:
+        asked = rule.forced
+    hosted = sum(cost for tool, cost in zip(tools, each, strict=True) if is_hosted(tool))
+    return ToolsCost(overhead, asked if declared else 0.0, each, deferred, hosted)
+
+
+def _vocabulary(own: bool, family: Family) -> str:
+    """OpenAI's texts are counted in the model's vocabulary; the other ratios were fitted to o200k counts."""
+    return family.vocabulary if own else "o200k"
+
+
+def _hosted(kind: str) -> float:
+    return next((row.tokens for row in _HOSTED if row.kind.search(kind.lower())), UNKNOWN_HOSTED)
+
+
+def read_choice(params: Mapping[str, object]) -> Choice:
+    """``tool_choice`` of any wire: OpenAI's and Anthropic's, Bedrock's ``toolChoice``, Gemini's ``toolConfig``."""
+    found = next(
+        (params[key] for key in ("tool_choice", "toolChoice", "toolConfig", "function_call") if params.get(key)), None
+    )
+    if isinstance(found, dict):
+        return _choice_of(found)
+    if not isinstance(found, str):
+        return Choice()
+    word = found.lower()
+    if word in {"required", "any"}:
+        return Choice("forced")
+    return Choice("none") if word == "none" else Choice()
+
+
+def _choice_of(found: Mapping[str, object]) -> Choice:
+    inner = found.get("functionCallingConfig")
+    if isinstance(inner, dict):
+        found = inner
+    word = found.get("type", found.get("mode"))
+    word = word.lower().removeprefix("tool_mode_") if isinstance(word, str) else ""
+    tool = found.get("function", found.get("tool", found))
+    name = tool.get("name") if isinstance(tool, dict) else None
+    if isinstance(name, str) and name:
+        return Choice("named", name)
+    if word in {"any", "required"} or "any" in found:
+        return Choice("forced")
+    return Choice("none") if word == "none" else Choice()
+
+
+class AnswerFormat(NamedTuple):
+    """The JSON Schema the answer has to follow."""
+
+    name: str
+    description: str
+    schema: schemas.Schema
+
+
+def read_answer_format(params: Mapping[str, object]) -> AnswerFormat | None:
+    """The answer's schema in any wire's spelling; ``None`` where there is none."""
+    for path in (
+        ("response_format", "json_schema"),
+        ("response_format",),
+        ("text", "format"),
+        ("output_config", "format"),
+        ("output_format",),
+        ("outputConfig", "textFormat", "structure", "jsonSchema"),
+        ("format",),
+    ):
+        found = _at(params, path)
+        if isinstance(found, dict) and "schema" in found:
+            schema = schemas.read_schema(found["schema"])
+            return AnswerFormat(_word(found, "name") or "response", _word(found, "description"), schema)
+    for path in (
+        ("generationConfig", "responseJsonSchema"),
+        ("generationConfig", "responseSchema"),
+        ("generationConfig", "response_schema"),
+        ("format",),
+    ):
+        found = _at(params, path)
+        if isinstance(found, dict) and found:
+            return AnswerFormat("response", "", found)
+    return None
+
+
+def _at(value: object, path: Sequence[str]) -> object:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _word(found: Mapping[str, object], key: str) -> str:
+    value = found.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def answer_tokens(
+    answer: AnswerFormat | None,
+    template: Template,
+    family: Family,
+    counter: TextCounter,
+    *,
+    system: str = "",
+    tools: bool = False,
+) -> float:
+    """What a schema for the answer costs; 0 without one."""
+    if answer is None:
+        return 0.0
+    rule = template.answer
+    tokens = rule.once
+    if tools:
+        tokens += rule.beside_tools
+    elif system and rule.beside_system:
+        tokens += rule.beside_system + (1 if system[-1].isalnum() else 0)
+    if rule.ratio:
+        text = (
+            schemas.as_output_format(answer.name, answer.description, answer.schema)
+            if rule.harmony
+            else schemas.as_json_schema(answer.schema)
+        )
+        tokens += rule.ratio * counter.count(text, _vocabulary(rule.harmony, family))
+    return max(0.0, tokens)

@@ -1,0 +1,165 @@
+"""What tools, the choice among them and an answer's schema cost."""
+
+import msgspec
+import pytest
+
+from ullage.messages import Tool
+from ullage.tokens.families import family_for
+from ullage.tokens.template import template_for
+from ullage.tokens.text import counter_for
+from ullage.tokens.tools import (
+    AUTO,
+    NO_TOOLS,
+    AnswerFormat,
+    Choice,
+    answer_tokens,
+    read_answer_format,
+    read_choice,
+    tool_tokens,
+    tools_cost,
+)
+
+BPE = counter_for("bpe")
+SCHEMA = b'{"type":"object","properties":{"city":{"type":"string","description":"Which city"}},"required":["city"]}'
+
+
+def tool(name: str = "look", **more: object) -> Tool:
+    return msgspec.structs.replace(Tool(name=name, description="Look at the sky", schema=msgspec.Raw(SCHEMA)), **more)
+
+
+CHAT = ("chat", "openai", "gpt-4o")
+CLAUDE = ("messages", "anthropic", "claude-sonnet-4-5")
+STUDIO = ("generateContent", "google", "gemini-2.5-flash")
+KINDS = [CHAT, CLAUDE, STUDIO, ("responses", "openai", "gpt-5"), ("chat", "groq", "llama-3.3-70b"), ("x", "y", "z")]
+
+
+def cost(kind: tuple[str, str, str], *tools: Tool, choice: Choice = AUTO, system: str = "") -> float:
+    return tools_cost(tools, template_for(*kind), family_for(*kind), BPE, choice=choice, system=system).tokens
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_second_tool_adds_its_own_share_and_no_second_overhead(kind: tuple[str, str, str]) -> None:
+    own = tool_tokens(tool("second"), template_for(*kind), family_for(*kind), BPE)
+    assert cost(kind, tool(), tool("second")) == pytest.approx(cost(kind, tool()) + own)
+
+
+def test_no_tools_cost_nothing() -> None:
+    assert tools_cost((), template_for(*CHAT), family_for(*CHAT), BPE) is NO_TOOLS
+
+
+def test_openai_charges_the_typescript_and_sixteen_tokens() -> None:
+    text = ";\n\n// Look at the sky\ntype look = (_: {\n// Which city\ncity: string,\n}) => any"
+    assert cost(CHAT, tool()) == BPE.count(text, "o200k") + 16
+
+
+def test_beside_a_system_prompt_openai_opens_no_message_for_tools() -> None:
+    assert cost(CHAT, tool()) - cost(CHAT, tool(), system="Be brief.") == 4
+    assert cost(CHAT, tool()) - cost(CHAT, tool(), system="Be brief") == 3
+
+
+def test_claude_has_a_hidden_prompt_and_a_longer_one_where_a_call_is_forced() -> None:
+    assert cost(CLAUDE, tool()) > 490
+    assert cost(CLAUDE, tool(), choice=Choice("forced")) - cost(CLAUDE, tool()) > 80
+
+
+def test_a_named_choice_costs_openai_the_name() -> None:
+    assert cost(CHAT, tool(), choice=Choice("named", "look")) - cost(CHAT, tool()) == 7 + BPE.count("look", "o200k")
+
+
+def test_tools_that_may_not_be_called_are_free_only_where_they_are_left_out() -> None:
+    none = Choice("none")
+    assert cost(("chat", "groq", "llama-3.3-70b"), tool(), choice=none) == 0
+    assert cost(CHAT, tool(), choice=none) > 0
+    assert cost(CLAUDE, tool(), choice=none) > 0
+
+
+def test_deferred_tools_are_shown_and_not_summed() -> None:
+    held = tools_cost((tool(), tool("later", deferred=True)), template_for(*CLAUDE), family_for(*CLAUDE), BPE)
+    assert held.each[1] == 0 < held.deferred[1]
+    assert held.tokens == pytest.approx(cost(CLAUDE, tool()))
+
+
+def test_a_hosted_tool_has_no_declaration_and_a_share_of_its_own() -> None:
+    hosted = tool("web_search", kind="web_search_20250305", schema=msgspec.Raw(b"{}"))
+    held = tools_cost((hosted,), template_for(*CLAUDE), family_for(*CLAUDE), BPE)
+    assert held.overhead == 0
+    assert held.hosted == held.tokens > 1_000
+
+
+def test_vertex_counts_a_tool_without_words_by_its_name() -> None:
+    bare = Tool(name="get_file", schema=msgspec.Raw(b'{"type":"object","properties":{}}'))
+    assert cost(("generateContent", "vertex", "gemini-2.5-flash"), bare) == 4
+
+
+@pytest.mark.parametrize(
+    ("params", "choice"),
+    [
+        ({}, Choice()),
+        ({"tool_choice": "auto"}, Choice()),
+        ({"tool_choice": "required"}, Choice("forced")),
+        ({"tool_choice": {"type": "any"}}, Choice("forced")),
+        ({"tool_choice": {"type": "tool", "name": "look"}}, Choice("named", "look")),
+        ({"tool_choice": {"type": "function", "function": {"name": "look"}}}, Choice("named", "look")),
+        ({"tool_choice": {"type": "function", "name": "look"}}, Choice("named", "look")),
+        ({"tool_choice": {"type": "none"}}, Choice("none")),
+        ({"tool_choice": "none"}, Choice("none")),
+        ({"toolChoice": {"any": {}}}, Choice("forced")),
+        ({"toolChoice": {"tool": {"name": "look"}}}, Choice("named", "look")),
+        ({"toolChoice": {"auto": {}}}, Choice()),
+        ({"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, Choice("forced")),
+        ({"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}, Choice("none")),
+        ({"tool_choice": {"mode": "TOOL_MODE_REQUIRED"}}, Choice("forced")),
+        ({"tool_choice": 7}, Choice()),
+        ({"tool_choice": {"function": 7}}, Choice()),
+    ],
+)
+def test_tool_choice_is_read_in_every_spelling(params: dict[str, object], choice: Choice) -> None:
+    assert read_choice(params) == choice
+
+
+INNER = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "Row", "schema": INNER}}},
+        {"text": {"format": {"type": "json_schema", "name": "Row", "schema": INNER}}},
+        {"output_config": {"format": {"type": "json_schema", "schema": INNER}}},
+        {"output_format": {"type": "json_schema", "schema": INNER}},
+        {"generationConfig": {"responseMimeType": "application/json", "responseSchema": INNER}},
+        {"generationConfig": {"responseJsonSchema": INNER}},
+        {
+            "outputConfig": {
+                "textFormat": {"structure": {"jsonSchema": {"schema": msgspec.json.encode(INNER).decode()}}}
+            }
+        },
+        {"format": INNER},
+    ],
+)
+def test_the_schema_of_the_answer_is_found_in_every_spelling(params: dict[str, object]) -> None:
+    found = read_answer_format(params)
+    assert found is not None
+    assert found.schema == INNER
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"response_format": {"type": "json_object"}}, {"text": {"verbosity": "low"}}, {"format": "json"}]
+)
+def test_an_answer_without_a_schema_costs_nothing(params: dict[str, object]) -> None:
+    assert read_answer_format(params) is None
+    assert answer_tokens(None, template_for(*CHAT), family_for(*CHAT), BPE) == 0
+
+
+def answer(kind: tuple[str, str, str], **more: object) -> float:
+    held = AnswerFormat("Row", "", dict(INNER))
+    return answer_tokens(held, template_for(*kind), family_for(*kind), BPE, **more)  # type: ignore[arg-type]
+
+
+def test_a_schema_costs_claude_a_prompt_gemini_nothing_and_openai_its_text() -> None:
+    assert answer(CLAUDE) > 104
+    assert answer(STUDIO) == 0
+    text = '# Response Formats\n\n## Row\n\n{"type":"object","properties":{"a":{"type":"string"}}}'
+    assert answer(CHAT) == BPE.count(text, "o200k") + 8
+    assert answer(CHAT, tools=True) == BPE.count(text, "o200k") + 1
+    assert answer(CHAT, system="Be brief.") == BPE.count(text, "o200k") + 4
