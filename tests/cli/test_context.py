@@ -1,0 +1,202 @@
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.cli.logs import SECRET, write_log
+from ullage.cli import main
+from ullage.meter.reading import Reading
+from ullage.store.calibration import FILE, CalibrationStore
+from ullage.tokens.calibration import Calibration, Observation
+
+PROMISED = {
+    "snapshot_id", "model", "window", "input_limit", "compaction_point", "used", "reserve", "free", "rows", "basis",
+    "accuracy", "spend",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with nothing stored and no sessions of their own."""
+    for name in ("XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
+    return tmp_path
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    return str(write_log(tmp_path / "session.jsonl"))
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["context", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    whole = json.loads(said(capsys, *arguments, "--json"))
+    assert isinstance(whole, dict)
+    return whole
+
+
+def test_the_json_has_every_promised_key(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = as_json(capsys, log)
+    assert set(whole) >= PROMISED
+    assert set(whole["window"]) == {"tokens", "source"}
+    assert set(whole["used"]) == {"tokens", "low", "high"}
+    for row in whole["rows"]:
+        assert set(row) >= {"name", "tokens", "source", "children"}
+
+
+def test_the_json_is_a_reading_and_adds_up(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = as_json(capsys, log)
+    reading = msgspec.convert(whole, Reading)
+    assert sum(row.tokens for row in reading.rows if row.summed) == reading.used.tokens
+    assert reading.free is not None
+    assert reading.used.tokens + reading.reserve + reading.free == reading.window.tokens == 200_000
+    basis = reading.basis
+    assert (basis.last_input or 0) + basis.last_output + basis.new + basis.changed + basis.removed == (
+        reading.used.tokens
+    )
+
+
+def test_text_and_json_show_the_same_number(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    used = as_json(capsys, log)["used"]["tokens"]
+    assert f"{used:,}" in said(capsys, log).splitlines()[0]
+
+
+def test_the_last_actual_is_the_base(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert as_json(capsys, log)["basis"]["last_input"] == 5_850
+    assert "5,850 last input + 60 last output + " in said(capsys, log)
+
+
+@pytest.mark.parametrize(("step", "last_input"), [("1", None), ("2", 2_100), ("4", 4_600)])
+def test_at_a_step_is_the_reading_before_that_call(
+    step: str, last_input: int | None, log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = as_json(capsys, log, "--at", step)
+    assert whole["basis"]["last_input"] == last_input
+    assert whole["log"]["before_call"] == int(step)
+    assert len(whole["growth"]) == int(step) - 1
+    assert f"before call {step} of 4" in said(capsys, log, "--at", step)
+
+
+def test_the_reading_before_a_call_is_the_estimate_that_call_is_compared_with(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = as_json(capsys, log, "--at", "3")["used"]["tokens"]
+    assert as_json(capsys, log, "--steps")["steps"][2]["estimated"] == before
+
+
+@pytest.mark.parametrize("step", ["0", "-1", "5", "99"])
+def test_a_step_that_is_not_there_is_answered_with_those_that_are(
+    step: str, log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["context", log, f"--at={step}"]) == 2
+    assert f"no call number {step} in this session, it has 4 calls: 1 to 4" in capsys.readouterr().err
+
+
+def test_the_largest_items_come_with_ids_and_beginnings(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = as_json(capsys, log, "--top", "2")
+    assert [item["name"] for item in whole["largest"]] == ["read", "read"]
+    assert all(item["preview"].startswith("line ") and item["part"] for item in whole["largest"])
+    assert len(whole["largest"]) == 2
+
+
+def test_without_content_no_text_of_the_conversation_is_printed(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert SECRET.split()[-1] in said(capsys, log, "--top", "9") + said(capsys, log, "--top", "9", "--json")
+    for form in ((), ("--json",)):
+        text = said(capsys, log, "--top", "9", "--steps", "--rows", "--no-content", *form)
+        assert not any(word in text for word in ("swordfish", "Fix the parser", "compute", "I will read"))
+
+
+def test_limits_are_taken_from_the_user_first(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = as_json(capsys, log, "--window", "50k", "--reserve", "5k", "--trigger", "0.5")
+    assert whole["window"] == {"tokens": 50_000, "source": "user"}
+    assert (whole["reserve"], whole["input_limit"], whole["compaction_point"]) == (5_000, 45_000, 25_000)
+
+
+def test_an_unknown_model_works_and_says_how_to_name_its_window(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = str(write_log(tmp_path / "odd.jsonl", model="my-own-model"))
+    assert as_json(capsys, log)["window"] == {"tokens": None, "source": "unknown"}
+    assert as_json(capsys, log)["free"] is None
+    text = said(capsys, log)
+    assert "window unknown" in text
+    assert "--window" in text
+
+
+@pytest.mark.parametrize("estimator", ["pretoken", "quarter", "gemini-cli", "auto"])
+def test_every_estimator_can_be_chosen(estimator: str, log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert as_json(capsys, log, "--estimator", estimator)["used"]["tokens"] > 5_910
+
+
+def test_the_steps_are_listed_on_request(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, log, "--steps").splitlines()
+    head = next(place for place, line in enumerate(lines) if line.startswith("Call"))
+    assert [line.split()[0] for line in lines[head + 1 :]] == ["1", "2", "3", "4"]
+
+
+def test_what_earlier_sessions_taught_is_used_and_said(
+    log: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
+    CalibrationStore(home / "data").add(Calibration().learn("anthropic", "claude-haiku-4-5", seen))
+    assert "calibrated by 1 earlier call" in said(capsys, log)
+    assert as_json(capsys, log)["log"]["learnt_earlier"] == 1
+
+
+def test_a_damaged_store_is_said_and_does_not_stop_a_reading(
+    log: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "data").mkdir()
+    (home / "data" / FILE).write_text("{")
+    assert main(["context", log]) == 0
+    streams = capsys.readouterr()
+    assert "is damaged" in streams.err
+    assert "Delete the file" in streams.err
+    assert streams.out.startswith("Context")
+
+
+def test_without_a_file_the_newest_session_is_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = write_log(home / ".pi/agent/sessions/a/2026_old-0001.jsonl", calls=1)
+    new = write_log(home / ".pi/agent/sessions/a/2026_new-0002.jsonl", calls=3)
+    os.utime(old, (1, 1))
+    assert as_json(capsys)["log"]["path"] == str(new)
+
+
+def test_a_newest_log_that_holds_nothing_is_passed_over(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = write_log(home / ".pi/agent/sessions/a/good.jsonl")
+    os.utime(good, (1, 1))
+    (good.parent / "bad.jsonl").write_text("no json\n")
+    assert main(["context", "--json"]) == 0
+    streams = capsys.readouterr()
+    assert json.loads(streams.out)["log"]["path"] == str(good)
+    assert "passed over" in streams.err
+
+
+def test_a_session_can_be_named_by_the_end_of_its_id(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = write_log(home / ".pi/agent/sessions/a/2026-01-02_d97339c6-6c10.jsonl")
+    assert as_json(capsys, "39c6-6c10")["log"]["path"] == str(log)
+
+
+def test_an_id_of_several_sessions_names_them(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for directory in ("a", "b"):
+        write_log(home / f".pi/agent/sessions/{directory}/x-same1234.jsonl")
+    assert main(["context", "same1234"]) == 2
+    assert "2 sessions" in capsys.readouterr().err
+
+
+def test_no_session_anywhere_says_where_was_looked_for_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["context"]) == 2
+    problem = capsys.readouterr().err
+    assert "No session log was found" in problem
+    for program in ("claude-code", "codex", "pi", "gemini-cli", "opencode"):
+        assert program in problem
+    assert str(home / ".pi" / "agent" / "sessions") in problem
