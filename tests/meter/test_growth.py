@@ -1,0 +1,300 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.meter.session import answer, result, said
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from ullage.meter.growth import Added, Anchor, Answer, Situation, hidden_reasoning, next_input, with_bounds
+from ullage.tokens import constants
+from ullage.tokens.calibration import Learnt, Observation, learn
+from ullage.tokens.families import PLAIN, Family, family_for
+from ullage.tokens.text import counter_for
+
+WORDS = counter_for(lambda text: float(len(text.split())))
+TWENTY = counter_for(lambda text: 20.0)
+
+CLAUDE = Situation(wire="messages", provider="anthropic", model="claude-sonnet-4-5")
+GPT5 = Situation(wire="responses", provider="openai", model="gpt-5")
+GPT4O = Situation(wire="chat", provider="openai", model="gpt-4o")
+
+
+def family(situation: Situation) -> Family:
+    return family_for(situation.wire, situation.provider, situation.model)
+
+
+def tools(situation: Situation) -> Situation:
+    return replace(situation, tool_turn=True, user_turn=False)
+
+
+def user(situation: Situation) -> Situation:
+    return replace(situation, user_turn=True, tool_turn=False)
+
+
+def test_the_seeds_example_gives_5120() -> None:
+    added = Added.of(result("r", "c", "whatever"), PLAIN, TWENTY)
+    anchor = Anchor(input=5000, output=100)
+    situation = Situation(wire="", provider="", model="", tool_turn=True)
+    assert next_input(anchor, added, situation, PLAIN).tokens == 5120
+
+
+def test_a_tool_result_costs_its_text_and_its_wrapping() -> None:
+    gpt = family(GPT4O)
+    added = Added.of(result("r", "c", "one two three", name="get_weather"), gpt, WORDS)
+    # 3 words, 1 word of the tool's name, 2 for the first result; 4 for closing the answer stand outside.
+    assert added.tokens(gpt) == 3 + 1 + constants.OPENAI_CHAT.result
+    anchor = Anchor(input=100, output=10)
+    assert next_input(anchor, added, tools(GPT4O), gpt).tokens == 110 + 6 + constants.OPENAI_CHAT.step
+
+
+def test_parallel_results_are_wrapped_as_a_batch() -> None:
+    claude = family(CLAUDE)
+    two = Added.of(result("a", "1", "x"), claude, WORDS) + Added.of(result("b", "2", "x"), claude, WORDS)
+    three = two + Added.of(result("c", "3", "x"), claude, WORDS)
+    assert two.wrapping(claude) == constants.CLAUDE.pair
+    assert three.wrapping(claude) == constants.CLAUDE.pair + constants.CLAUDE.further
+
+
+def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> None:
+    gpt = family(GPT4O)
+    nameless = result("r", "c", "done", name="")
+    assert Added.of(nameless, gpt, WORDS, tool_names={"c": "get the weather"}).names == 3
+    called = Answer(names=2.0, calls=1)
+    by_call = next_input(Anchor(input=1, output=9, answer=called), Added.of(nameless, gpt, WORDS), tools(GPT4O), gpt)
+    without = next_input(Anchor(input=1, output=9), Added.of(nameless, gpt, WORDS), tools(GPT4O), gpt)
+    assert by_call.exact - without.exact == 2
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> Message:
+    text = draw(st.text(max_size=40))
+    made: Message = draw(
+        st.sampled_from([said("m", text), result("m", "c", text), answer("m", text, reasoning="hm", calls=2)])
+    )
+    return made
+
+
+@given(st.lists(messages(), max_size=8), st.lists(messages(), max_size=8))
+def test_taking_away_undoes_adding(first: list[Message], second: list[Message]) -> None:
+    claude = family(CLAUDE)
+    before = sum((Added.of(each, claude, WORDS) for each in first), Added())
+    after = before
+    for each in second:
+        after += Added.of(each, claude, WORDS)
+    for each in second:
+        after -= Added.of(each, claude, WORDS)
+    assert after.tokens(claude) == pytest.approx(before.tokens(claude))
+    assert (after.users, after.results) == (before.users, before.results)
+
+
+def test_reasoning_is_never_part_of_what_a_message_adds() -> None:
+    claude = family(CLAUDE)
+    with_it = answer("a", "yes", reasoning="because of many things", calls=1)
+    assert Added.of(with_it, claude, WORDS) == Added.of(answer("a", "yes", calls=1), claude, WORDS)
+
+
+def test_media_cost_what_their_formula_says_and_carry_their_doubt() -> None:
+    claude = family(CLAUDE)
+    image, file = ImagePart(id="i", width=10, height=10), FilePart(id="f")
+    in_result = ToolResultPart(id="t", call_id="c", content=(image,))
+    calls: list[bool] = []
+
+    def media(part: ImagePart | FilePart, within: bool) -> float:
+        calls.append(within)
+        return 100.0
+
+    message = Message(id="m", role="user", parts=(image, file, in_result))
+    added = Added.of(message, claude, WORDS, media=media)
+    assert added.media == 300
+    assert calls == [False, False, True]
+    assert added.under > 100
+    assert added.over > 1000
+
+
+def test_an_item_that_lives_with_the_provider_may_cost_thousands() -> None:
+    claude = family(CLAUDE)
+    message = Message(id="m", role="user", parts=(ProviderItem(id="p", kind="file"),))
+    added = Added.of(message, claude, WORDS)
+    estimate = next_input(Anchor(input=500, output=10), added, user(CLAUDE), claude)
+    assert estimate.high > 5000
+    assert estimate.tokens < 600
+
+
+@pytest.mark.parametrize(
+    ("situation", "expected"),
+    [(tools(GPT5), True), (user(GPT5), False), (tools(CLAUDE), True), (user(CLAUDE), False), (tools(GPT4O), True)],
+)
+def test_reasoning_is_kept_in_a_tool_loop_and_left_at_a_user_turn(situation: Situation, expected: bool) -> None:
+    own = family(situation)
+    thought = Answer(text=20.0, thoughts=1)
+    anchor = Anchor(input=1000, output=600, reasoning=500, answer=thought)
+    estimate = next_input(anchor, Added(), situation, own)
+    assert (estimate.reasoning_kept > 0) is expected
+    assert estimate.answer_kept == pytest.approx(600 if expected else 100, abs=70)
+
+
+def test_at_a_user_turn_the_reasoning_of_the_whole_turn_leaves() -> None:
+    own = family(CLAUDE)
+    anchor = Anchor(input=1000, output=100, reasoning=50, answer=Answer(text=50.0, thoughts=1), earlier=300.0)
+    loop, turn = next_input(anchor, Added(), tools(CLAUDE), own), next_input(anchor, Added(), user(CLAUDE), own)
+    assert (loop.reasoning_left, turn.reasoning_left) == (0.0, 300.0)
+    assert loop.exact - turn.exact == pytest.approx(350)
+
+
+@pytest.mark.parametrize(
+    ("reported", "output", "hidden"), [(64, 150, 127), (64, 100, 80), (0, 45, 25), (128, 130, 128)]
+)
+def test_reasoning_floored_to_64_is_restored_from_what_is_visible(reported: int, output: int, hidden: float) -> None:
+    own = family(GPT5)
+    anchor = Anchor(input=1, output=output, reasoning=reported, answer=Answer(text=17.0))  # 20 with its wrapping
+    assert hidden_reasoning(anchor, own) == hidden
+
+
+def test_unreported_reasoning_is_the_output_that_is_not_visible() -> None:
+    own = family(CLAUDE)
+    shown = Answer(text=50.0, thoughts=1)
+    visible = shown.visible(own)
+    assert hidden_reasoning(Anchor(input=1, output=200, answer=shown), own) == pytest.approx(200 - visible)
+    assert hidden_reasoning(Anchor(input=1, output=200, answer=replace(shown, thoughts=0)), own) == 0
+    assert hidden_reasoning(Anchor(input=1, output=None, answer=shown), own) == 0
+
+
+def test_a_placeholder_is_told_by_its_size_and_the_answer_counted_instead() -> None:
+    own = family(CLAUDE)
+    shown = Answer(text=400.0, calls=1, parameters=2)
+    estimate = next_input(Anchor(input=5000, output=3, answer=shown), Added(), tools(CLAUDE), own)
+    assert estimate.degraded
+    assert estimate.answer_kept == pytest.approx(shown.visible(own))
+    honest = next_input(Anchor(input=5000, output=470, answer=shown), Added(), tools(CLAUDE), own)
+    assert not honest.degraded
+    assert honest.answer_kept == 470
+    assert estimate.high - estimate.low > honest.high - honest.low
+
+
+def test_a_placeholder_that_is_marked_or_missing_counts_the_answer_too() -> None:
+    own = family(GPT4O)
+    shown = Answer(text=40.0)
+    for anchor in (Anchor(input=100, answer=shown), Anchor(input=100, output=39, answer=shown, placeholder=True)):
+        estimate = next_input(anchor, Added(), user(GPT4O), own)
+        assert estimate.degraded
+        assert estimate.answer_kept == 40
+
+
+def test_a_signature_tells_of_reasoning_whose_text_is_a_summary() -> None:
+    own = family(CLAUDE)
+    plain = Answer(text=100.0, reasoning=50.0, thoughts=1, opaque_size=300)
+    summarised = replace(plain, opaque_size=10_000)
+    short, long = (
+        next_input(Anchor(input=1, answer=each), Added(), tools(CLAUDE), own).answer_kept
+        for each in (plain, summarised)
+    )
+    assert short == pytest.approx(plain.visible(own) + 0.98 * 50 + 5)
+    assert long == pytest.approx(plain.visible(own) + 0.19 * 10_000 - 40)
+
+
+def test_output_that_was_never_seen_is_not_sent_back() -> None:
+    own = family(CLAUDE)
+    shown = Answer(text=50.0)
+    estimate = next_input(Anchor(input=100, output=90, answer=shown), Added(), user(CLAUDE), own)
+    assert estimate.answer_kept == pytest.approx(shown.visible(own))
+    near = next_input(Anchor(input=100, output=57, answer=shown), Added(), user(CLAUDE), own)
+    assert near.answer_kept == 57
+
+
+def test_an_edited_echo_changes_the_answer_by_what_was_edited() -> None:
+    own = family(GPT4O)
+    whole, cut = Answer(text=50.0), Answer(text=20.0)
+    anchor = Anchor(input=100, output=51, answer=whole, echo=cut)
+    assert next_input(anchor, Added(), user(GPT4O), own).answer_kept == 21
+
+
+def test_what_was_learnt_corrects_text_and_offset() -> None:
+    own = family(CLAUDE)
+    learnt = Learnt()
+    for content, residual in ((30.0, 7.0), (2000.0, 200.0)) * 6:
+        seen = Observation(content=content, residual=residual, actual=9000, corrected=residual, expected=50.0)
+        learnt = learn(learnt, seen)
+    added = Added(text=1000.0, results=1)
+    plain, corrected = (
+        next_input(Anchor(input=5000, output=100), added, tools(CLAUDE), own, each) for each in (Learnt(), learnt)
+    )
+    assert corrected.exact == pytest.approx(plain.exact + 7 + 1000 * (learnt.ratio(own) - 1))
+    assert learnt.ratio(own) > 1.04
+
+
+def test_a_flipped_rule_keeps_what_would_have_left() -> None:
+    own = family(CLAUDE)
+    anchor = Anchor(input=1000, output=600, reasoning=500, answer=Answer(text=90.0, thoughts=1))
+    rule = user(CLAUDE).rule(False).name
+    flipped = next_input(anchor, Added(), user(CLAUDE), own, Learnt(flipped=(f"{rule} turn",)))
+    assert flipped.flipped
+    assert flipped.answer_kept == 600
+
+
+def test_a_changed_system_prompt_enters_by_difference() -> None:
+    own = family(GPT4O)
+    anchor = Anchor(input=1000, output=10)
+    before = next_input(anchor, Added(), user(GPT4O), own)
+    after = next_input(anchor, Added(), replace(user(GPT4O), changed=-300.0, altered=True), own)
+    assert after.exact == before.exact - 300
+    assert after.high - after.low > before.high - before.low
+
+
+def test_a_model_that_forgets_its_answer_is_charged_for_the_new_message_alone() -> None:
+    r1 = Situation(wire="converse", provider="bedrock", model="us.deepseek.r1-v1:0", user_turn=True)
+    added = Added.of(said("m", "and now"), family(r1), WORDS)
+    assert next_input(Anchor(input=12, output=700), added, r1, family(r1)).tokens < 30
+
+
+@given(
+    st.integers(0, 10**7),
+    st.none() | st.integers(0, 10**6),
+    st.none() | st.integers(0, 10**6),
+    st.floats(0, 1e5),
+    st.floats(0, 1e6),
+    st.sampled_from([CLAUDE, GPT5, GPT4O, Situation(wire="", provider="", model="")]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_the_interval_holds_the_estimate_and_nothing_is_negative(
+    spent: int,
+    output: int | None,
+    reasoning: int | None,
+    text: float,
+    earlier: float,
+    situation: Situation,
+    user_turn: bool,
+    tool_turn: bool,
+) -> None:
+    anchor = Anchor(input=spent, output=output, reasoning=reasoning, answer=Answer(text=text), earlier=earlier)
+    here = replace(situation, user_turn=user_turn, tool_turn=tool_turn)
+    estimate = next_input(anchor, Added(text=text, results=int(tool_turn)), here, family(here))
+    assert 0 <= estimate.low <= estimate.tokens <= estimate.high
+    assert estimate.exact >= 0
+
+
+def test_bounds_of_ones_own_still_hold_the_estimate() -> None:
+    estimate = next_input(Anchor(input=100, output=1), Added(), user(GPT4O), family(GPT4O))
+    assert with_bounds(estimate, low=500, high=0).low == estimate.tokens == with_bounds(estimate, low=500, high=0).high
+
+
+def test_every_kind_of_part_has_its_place_in_an_answer() -> None:
+    own = family(CLAUDE)
+    parts = (
+        TextPart(id="t", text="a b"),
+        ReasoningPart(id="r", text="c d e", opaque_size=9),
+        ToolCallPart(id="c", call_id="1", name="f g", arguments='{"x": "h i j"}'),
+    )
+    made = Answer.of(parts, own, WORDS)
+    assert (made.text, made.reasoning, made.names, made.arguments) == (2, 3, 2, 4)
+    assert (made.calls, made.parameters, made.thoughts, made.opaque_size) == (1, 1, 1, 9)

@@ -1,0 +1,93 @@
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.tokens import bpe
+from ullage.tokens.bpe import BpeCounter, classify, encoding, is_available, read_token
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="needs ullage[bpe]")
+
+
+@pytest.fixture(scope="module")
+def counter() -> BpeCounter:
+    return BpeCounter()
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("hello world", 2), ("tiktoken is great!", 6), ("a" * 8, 1)])
+def test_text_counts_as_openais_tokenizer_counts_it(counter: BpeCounter, text: str, tokens: int) -> None:
+    assert counter.count(text, "o200k") == tokens
+
+
+def test_each_vocabulary_is_counted_with_its_own_tokenizer(counter: BpeCounter) -> None:
+    text = "Пример текста на русском языке"
+    assert counter.count(text, "cl100k") == encoding("cl100k_base").count(text)
+    assert counter.count(text, "cl100k") != counter.count(text, "o200k")
+
+
+def test_the_package_around_the_compiled_module_is_not_imported() -> None:
+    encoding("o200k_base")
+    assert "bpe_openai.tokenizer" not in sys.modules
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_string_can_be_counted(text: str) -> None:
+    counter = BpeCounter()
+    for vocabulary in ("o200k", "claude", "digits"):
+        assert counter.count(text, vocabulary) >= 0
+
+
+def test_weighed_vocabularies_are_sums_over_tokens(counter: BpeCounter) -> None:
+    one, other = "print(12345)\n", "The end of the line.\n"
+    for vocabulary in ("claude", "digits"):
+        both = counter.count(one + other, vocabulary)
+        assert both == pytest.approx(counter.count(one, vocabulary) + counter.count(other, vocabulary))
+
+
+def test_claude_needs_more_tokens_than_gpt(counter: BpeCounter) -> None:
+    text = "def read(path):\n    with open(path) as file:\n        return file.read()\n" * 20
+    assert 1.05 < counter.count(text, "claude") / counter.count(text, "o200k") < 1.4
+
+
+def test_digits_cost_one_token_each_where_a_vocabulary_has_no_longer_numbers(counter: BpeCounter) -> None:
+    assert counter.count("2026", "o200k") == 2
+    assert counter.count("2026", "digits") == 4
+
+
+def test_a_long_text_is_cut_without_changing_its_count_noticeably(
+    counter: BpeCounter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "All work and no play makes Jack a dull boy.\n" * 2000
+    whole = counter.count(text, "o200k")
+    monkeypatch.setattr(bpe, "CHUNK", 5000)
+    assert counter.count(text, "o200k") == pytest.approx(whole, rel=0.0001)
+
+
+@pytest.mark.parametrize(
+    ("token", "rank", "kind"),
+    [
+        (" the", 290, "Wl0"),
+        ("Hello", 13_225, "wU3"),
+        (" rare", 150_000, "Wl4"),
+        ("123", 7_633, "d3"),
+        ("(", 7, "p1"),
+        (" {", 314, "p1_"),
+        ("();\n", 600, "p2"),
+        ("\n", 198, "nl"),
+        ("\n\n", 279, "nlrun"),
+        ("    ", 271, "sprun"),
+        ("é", 978, "na"),
+        ("_id", 1_000, "mix1"),
+        ("", 5, "bytes"),
+    ],
+)
+def test_a_token_is_named_by_what_it_reads_and_how_rare_it_is(token: str, rank: int, kind: str) -> None:
+    assert classify(token, rank) == kind
+
+
+def test_a_token_that_is_a_part_of_a_character_reads_as_nothing() -> None:
+    o200k = encoding("o200k_base")
+    parts = o200k.encode("𝓤")
+    assert len(parts) > 1
+    assert all(read_token(o200k, part) == "" for part in parts)

@@ -1,0 +1,59 @@
+import pytest
+
+from ullage.tokens.families import GENERIC, PLAIN, ROWS, family_for
+
+
+@pytest.mark.parametrize(
+    ("wire", "provider", "model", "family"),
+    [
+        ("messages", "anthropic", "claude-sonnet-4-5-20250929", "claude"),
+        ("converse", "bedrock", "us.anthropic.claude-3-7-sonnet-20250219-v1:0", "claude"),
+        ("messages", "anthropic", "claude-opus-4-5", "claude"),
+        ("messages", "anthropic", "claude-opus-4-7", "claude-5"),
+        ("chat", "openrouter", "anthropic/claude-haiku-4.5", "claude"),
+        ("chat", "openai", "gpt-4o-mini", "gpt"),
+        ("responses", "openai", "gpt-4.1", "gpt-responses"),
+        ("chat", "openai", "gpt-3.5-turbo", "gpt-4-turbo"),
+        ("chat", "openai", "gpt-4-0613", "gpt-4-turbo"),
+        ("chat", "openai", "gpt-4.1-nano", "gpt"),
+        ("chat", "azure", "o4-mini", "gpt-reasoning"),
+        ("responses", "openai", "gpt-5.3-codex", "gpt-reasoning-responses"),
+        ("responses", "openai", "gpt-5.4-mini", "gpt-later-responses"),
+        ("chat", "vercel-gateway", "openai/gpt-5", "gpt-reasoning-vercel"),
+        ("chat", "groq", "openai/gpt-oss-120b", "gpt-oss"),
+        ("generateContent", "google", "gemini-2.0-flash", "gemini-2.0"),
+        ("generateContent", "google", "gemini-2.5-pro", "gemini-2.5-pro"),
+        ("generateContent", "google", "gemini-3-flash-preview", "gemini"),
+        ("generateContent", "vertex", "gemini-3-flash-preview", "gemini-vertex"),
+        ("xai-grpc", "xai", "grok-4-fast", "grok-grpc"),
+        ("converse", "bedrock", "us.deepseek.r1-v1:0", "deepseek-r1"),
+        ("chat", "groq", "deepseek-r1-distill-llama-70b", "llama"),
+        ("chat", "deepseek", "deepseek-chat", "deepseek"),
+        ("chat", "mistral", "Mistral-Small-Latest", "mistral"),
+    ],
+)
+def test_a_model_belongs_to_the_family_that_was_measured(wire: str, provider: str, model: str, family: str) -> None:
+    assert family_for(wire, provider, model).name == family
+
+
+@pytest.mark.parametrize("model", ["", "a-model-of-next-year", "\ud800"])
+def test_an_unknown_model_gets_the_generic_family(model: str) -> None:
+    assert family_for("chat", "someone", model) is GENERIC
+    assert not GENERIC.is_known
+
+
+def test_the_plain_family_adds_nothing_to_an_estimators_word() -> None:
+    assert (PLAIN.ratio, PLAIN.framing.step, PLAIN.framing.result, PLAIN.answering.call) == (1.0, 0, 0, 0)
+
+
+def test_no_row_stands_behind_one_that_takes_everything_from_it() -> None:
+    keys = [(row.model, row.wire, row.provider) for row in ROWS]
+    assert len(keys) == len(set(keys))
+
+
+def test_other_constants_hold_where_reasoning_is_sent_back() -> None:
+    family = family_for("responses", "openai", "gpt-5")
+    assert family.framing_for(kept=True) != family.framing_for(kept=False)
+    assert (
+        family_for("chat", "openai", "gpt-4o").framing_for(kept=True) is family_for("chat", "openai", "gpt-4o").framing
+    )
