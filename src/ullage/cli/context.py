@@ -53,29 +53,36 @@ def stored_calibration() -> Calibration:
         return Calibration()
 
 
-def _show(session: Metered, options: argparse.Namespace, screen: Screen, earlier: int) -> None:
-    meter = session.meter
-    reading = meter.reading()
-    items = meter.largest(max(LARGEST_NAMED, options.top or 0))
-    subject = Subject(
-        reading=reading,
-        program=session.imported.program or session.imported.format,
-        title="" if options.no_content else session.imported.title,
+def subject_of(
+    session: Metered, *, no_content: bool = False, every_row: bool = False, learnt_earlier: int = 0
+) -> Subject:
+    """What is drawn of a metered session."""
+    meter, imported = session.meter, session.imported
+    return Subject(
+        reading=meter.reading(),
+        program=imported.program or imported.format,
+        title="" if no_content else imported.title,
         step=session.step,
         calls=session.calls,
         steps=meter.steps,
-        learnt_earlier=earlier,
-        largest=items[:LARGEST_NAMED],
-        skipped=tuple(skipped(session.imported)),
-        every_row=options.rows,
+        learnt_earlier=learnt_earlier,
+        largest=meter.largest(LARGEST_NAMED + 1),  # one of them may be the summary, which has its own row
+        skipped=tuple(skipped(imported)),
+        every_row=every_row,
     )
+
+
+def _show(session: Metered, options: argparse.Namespace, screen: Screen, earlier: int) -> None:
+    meter = session.meter
+    subject = subject_of(session, no_content=options.no_content, every_row=options.rows, learnt_earlier=earlier)
     lines = draw(subject, screen.width, screen.glyphs)
     width = min(screen.width, WIDEST)
     more = []
     if options.top:
+        items = meter.largest(options.top)
         texts = {} if options.no_content else previews(meter.messages, items)
-        whole = reading.window.tokens or reading.used.tokens
-        more += [(), *largest_items(items[: options.top], whole, texts, width)]
+        whole = subject.reading.window.tokens or subject.reading.used.tokens
+        more += [(), *largest_items(items, whole, texts, width)]
     if options.steps:
         more += [(), *step_table(meter.steps, width)]
     screen.show([*lines, *(spelled(line, screen.glyphs) for line in more)])

@@ -9,10 +9,13 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ullage.cli.glyphs import Glyphs, glyphs_for
 from ullage.cli.text import Line, Span, plain
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 PIPE_WIDTH = 100
 
@@ -83,14 +86,21 @@ class Screen:
 
     def _show_in_colour(self, lines: Iterable[Line]) -> None:
         from rich.console import Console
-        from rich.text import Text
 
         console = Console(file=self.stream, width=self.width, highlight=False, markup=False, emoji=False)
         for line in lines:
-            text = Text(no_wrap=True, end="")
-            for span in stripped(line):
-                text.append(self._encodable(span.text), STYLES[style_name(span.style)] if span.style else "")
-            console.print(text, soft_wrap=True, end="\n")
+            encodable = tuple(Span(self._encodable(span.text), span.style) for span in line)
+            console.print(rich_text(encodable), soft_wrap=True)
+
+
+def rich_text(line: Line) -> Text:
+    """The line with its styles, as rich prints it."""
+    from rich.text import Text
+
+    text = Text(no_wrap=True)
+    for span in stripped(line):
+        text.append(span.text, STYLES[style_name(span.style)] if span.style else "")
+    return text
 
 
 def style_name(style: str) -> str:
