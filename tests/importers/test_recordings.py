@@ -129,6 +129,26 @@ def test_a_tool_of_the_provider_keeps_its_own_name_of_a_kind() -> None:
     assert (tool.kind, tool.name) == ("web_search_20250305", "web_search")
 
 
+@pytest.mark.parametrize(
+    ("declared", "kind"),
+    [({"googleSearch": {}}, "googleSearch"), ({"systemTool": {"name": "nova_grounding"}}, "nova_grounding")],
+)
+def test_a_hosted_tool_named_by_its_key_is_no_function(declared: object, kind: str) -> None:
+    (tool,) = tools_of([declared, {"cachePoint": {"type": "default"}}])
+    assert (tool.kind, tool.name) == (kind, kind)
+
+
+def test_a_deferred_tool_and_a_schema_written_as_text_are_seen() -> None:
+    deferred, text = tools_of(
+        [
+            {"name": "f", "input_schema": {"type": "object"}, "defer_loading": True},
+            {"function": {"name": "g", "parameters": '{"type":"object"}'}},
+        ]
+    )
+    assert deferred.deferred
+    assert msgspec.json.decode(text.schema) == '{"type":"object"}'
+
+
 def test_a_whole_request_reads_as_words() -> None:
     request = request_of(
         {

@@ -192,29 +192,41 @@ def _opened(declared: object) -> Iterable[Mapping[str, Any]]:
         if isinstance(inner, Sequence) and not isinstance(inner, str):
             yield from (one for one in inner if isinstance(one, Mapping))
             continue
-        yield each
+        if "cachePoint" not in each:
+            yield each
 
 
 def _tool(declared: Mapping[str, Any]) -> Tool:
     inner = declared
-    for key in ("function", "toolSpec"):
+    for key in ("function", "toolSpec", "systemTool"):
         if isinstance(declared.get(key), Mapping):
             inner = declared[key]
-    schema: object = {}
-    for key in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"):
-        if isinstance(inner.get(key), Mapping):
-            schema = inner[key]
-            break
-    if isinstance(schema, Mapping) and isinstance(schema.get("json"), Mapping):
-        schema = schema["json"]
-    kind = _text(declared.get("type")) or "function"
-    name = _text(inner.get("name")) or (kind if kind != "function" else next(iter(inner), ""))
+    name = clean_text(_text(inner.get("name"))).text
+    kind = _text(declared.get("type")) or ("nova_grounding" if "systemTool" in declared else "function")
+    if kind == "function" and not name and len(declared) == 1:
+        kind = next(iter(declared))  # Gemini and xAI name a hosted tool by its only key
+    # A tool with a schema of its own is a declaration like any other, whatever its type is called.
+    if kind == "custom" or (isinstance(inner.get("parameters"), Mapping) and declared.get("execution") == "client"):
+        kind = "function"
     return Tool(
-        name=clean_text(name).text,
+        name=name or clean_text(kind).text,
         description=clean_text(_text(inner.get("description"))).text,
-        schema=msgspec.Raw(msgspec.json.encode(schema)),
-        kind="function" if kind in {"function", "custom"} else kind,
+        schema=msgspec.Raw(msgspec.json.encode(_schema(inner))),
+        kind=kind,
+        deferred=inner.get("defer_loading") is True,
     )
+
+
+def _schema(inner: Mapping[str, Any]) -> object:
+    """The schema of a tool's arguments: an object, an object inside ``json``, or either as JSON text."""
+    for key in ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"):
+        found = inner.get(key)
+        if isinstance(found, Mapping):
+            return found["json"] if isinstance(found.get("json"), Mapping) else found
+        if isinstance(found, str):
+            return found
+    fields = inner.get("parameter_definitions")
+    return {"type": "object", "properties": fields} if isinstance(fields, Mapping) else {}
 
 
 def _counted(usage: object) -> Counted:
