@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from ullage.importers.fields import Unusable, decode_line
 
-_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
+"""Strings, also one without an end, and the characters that open, close and separate."""
+
 _CLOSER = {b"{": b"}", b"[": b"]"}
 
 

@@ -248,7 +248,7 @@ class GeminiCliReader(Reader):
         before = [message for record in order[:start] for message in self._records[record].messages]
         for record in order[start:]:
             del self._records[record]
-        self.rows.rewind(before[-1] if before else "")
+        self.rows.rewind_to_last(before)
 
     def _synchronise(self, records: list[Fields]) -> None:
         """The whole conversation as it is now: what is gone was rolled back or compressed."""

@@ -247,8 +247,7 @@ class OpenCodeSession:
         reverted = f.text(f.mapping(self.info, "revert"), "messageID")
         names = list(self._ids)
         if reverted in self._ids:
-            before = [made for name in names[: names.index(reverted)] for made in self._ids[name] if made]
-            self.rows.rewind(before[-1] if before else "")
+            self.rows.rewind_to_last([made for name in names[: names.index(reverted)] for made in self._ids[name]])
 
     def prompted(self, text: str) -> None:
         if not self.first_prompt and text.strip():

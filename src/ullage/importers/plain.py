@@ -26,7 +26,6 @@ from ullage.importers.reader import Reader
 from ullage.messages import Message, Request, TextPart
 from ullage.usage import Usage
 
-_BODY = ("messages", "contents", "input")
 _ANSWER = ("choices", "candidates", "output", "usage", "usageMetadata", "stop_reason")
 _ITEM_KINDS = ("function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output")
 
@@ -56,10 +55,10 @@ class PlainReader(Reader):
         self.rows.at = f.seconds(entry.get("timestamp", entry.get("created_at", entry.get("created")))) or self.rows.at
         request = f.mapping(entry, "request") or f.mapping(entry, "body")
         response = f.mapping(entry, "response")
-        if any(key in request for key in _BODY):
+        if _is_body(request):
             self._close_messages()
             self._exchange(request, response or {key: entry[key] for key in ("usage", "error") if key in entry})
-        elif any(isinstance(entry.get(key), list | str) for key in _BODY):
+        elif _is_body(entry):
             self._close_messages()
             own = {key: value for key, value in entry.items() if key not in ("response", "usage", "timestamp")}
             self._exchange(own, response or {key: entry[key] for key in ("usage", "error") if key in entry})
@@ -178,6 +177,12 @@ _BESIDE = ("usage", "usageMetadata", "model", "timestamp", "created_at", "stop_r
 """Fields that logs put on a message and that no request holds there."""
 
 _CONTENT = ("content", "choices", "output", "candidates", "message")
+
+
+def _is_body(entry: Fields) -> bool:
+    """Whether an object is the body of a request."""
+    listed = isinstance(entry.get("messages"), list) or isinstance(entry.get("contents"), list)
+    return listed or isinstance(entry.get("input"), list | str)
 
 
 def is_message(entry: Fields) -> bool:

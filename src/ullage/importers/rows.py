@@ -6,7 +6,7 @@ compaction names exactly the messages that are in the view at that moment.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -232,6 +232,12 @@ class Rows:
             self.view = dict.fromkeys(order[:end])
             self._put(Rewound, to=to)
         return True
+
+    def rewind_to_last(self, messages: Sequence[str]) -> None:
+        """The conversation goes on after the last of these messages, of which a compaction may have moved some."""
+        wanted = set(messages)
+        last = next((message for message in reversed(self.view) if message in wanted), "")
+        self.rewind(last or (messages[-1] if messages else ""))
 
     # -- inside --
 

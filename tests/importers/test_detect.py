@@ -1,0 +1,111 @@
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.importers.folding import FIXTURES, Folded
+from ullage.errors import NotASession, UnreadableInput
+from ullage.importers import read, reader_for
+
+LOGS = sorted(path for path in FIXTURES.glob("*/*.json*") if path.is_file())
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_format_is_told_by_its_content_whatever_the_file_is_called(path: Path, tmp_path: Path) -> None:
+    renamed = tmp_path / "log.txt"
+    renamed.write_bytes(path.read_bytes())
+    assert read(renamed).format == path.parent.name.replace("_", "-")
+    Folded(read(renamed).events)
+
+
+def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("# Notes\n\nnothing here\n")
+    with pytest.raises(NotASession) as caught:
+        read(path)
+    assert [miss.format for miss in caught.value.tried] == [
+        "claude-code",
+        "codex",
+        "pi",
+        "gemini-cli",
+        "opencode",
+        "plain",
+    ]
+    assert all(miss.missed for miss in caught.value.tried)
+    assert "it holds no JSON" in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\0" * 40])
+def test_an_empty_file_says_so(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(NotASession, match="it is empty"):
+        read(path)
+
+
+@pytest.mark.parametrize("content", [b'{"a": 1}', b"[1, 2, 3]", b'{"a": {\n"b": [1,'])
+def test_json_that_is_no_session_is_told_from_one(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "other.json"
+    path.write_bytes(content)
+    with pytest.raises(NotASession, match="plain: no object with messages"):
+        read(path)
+
+
+def test_a_file_that_is_not_there_or_is_a_directory_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableInput, match="No such file"):
+        read(tmp_path / "nowhere.jsonl")
+    with pytest.raises(NotASession, match="The directory"):
+        read(tmp_path)
+
+
+def test_a_compressed_log_says_how_to_unpack_it(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl.gz"
+    path.write_bytes(gzip.compress(LOGS[0].read_bytes()))
+    with pytest.raises(UnreadableInput, match=r"gunzip session\.jsonl\.gz"):
+        read(path)
+
+
+def test_a_chat_in_one_object_that_is_cut_short_is_read_up_to_the_cut(tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    whole = (FIXTURES / "gemini_cli/chat.json").read_bytes()
+    path.write_bytes(whole[: whole.index(b"and this?")])
+    session = read(path)
+    assert Folded(session.events).said() == ["user: what is this?", "assistant: A shop."]
+    assert session.exit_code == 0
+    assert dict(session.reasons)["torn: the end of the file is missing"] == 1
+
+
+def test_a_log_of_which_nothing_can_be_used_has_exit_code_2(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b'{"type":"user","parentUuid":null,"sessionId":"s"}\n')
+    session = read(path)
+    assert (session.usable, session.exit_code, session.skipped_lines) == (False, 2, 1)
+
+
+def test_a_log_whose_first_lines_are_damaged_is_still_told() -> None:
+    assert reader_for(FIXTURES / "codex/rollback.jsonl").format == "codex"
+
+
+def test_a_growing_log_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    source = (FIXTURES / "claude_code/session.jsonl").read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(source[:6]))
+    reader = reader_for(path)
+    with path.open("rb") as file:
+        events = reader.feed(file)
+        with path.open("ab") as writer:
+            writer.write(b"".join(source[6:]))
+        events += reader.feed(file)
+    events += reader.settle()
+    assert Folded(events).inputs() == [9004, 9423]
+
+
+@pytest.mark.skipif("ULLAGE_RECORDINGS" not in os.environ, reason="needs ULLAGE_RECORDINGS, a directory of real logs")
+def test_recorded_sessions_are_read_without_a_skipped_line() -> None:
+    found = [path for path in Path(os.environ["ULLAGE_RECORDINGS"]).rglob("*.jsonl") if path.stat().st_size > 100_000]
+    assert found
+    for path in found:
+        session = read(path)
+        assert session.reasons == ()
+        assert None not in Folded(session.events).inputs()[1:2]

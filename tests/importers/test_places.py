@@ -1,0 +1,98 @@
+import os
+from pathlib import Path
+
+from tests.importers.folding import FIXTURES
+from tests.importers.opencode_database import make_database
+from ullage.importers import find_sessions, glance
+
+
+def put(source: str, target: Path, modified: float) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes((FIXTURES / source).read_bytes())
+    os.utime(target, (modified, modified))
+
+
+def furnish(home: Path) -> None:
+    put("claude_code/session.jsonl", home / ".claude/projects/-home-ann-shop/s.jsonl", 5_000)
+    put("claude_code/sidechain.jsonl", home / ".claude/projects/-home-ann-shop/agent-1.jsonl", 9_000)
+    put("codex/session.jsonl", home / ".codex/sessions/2026/02/03/rollout-2026-02-03T11-00-00-x.jsonl", 6_000)
+    put("pi/session.jsonl", home / ".pi/agent/sessions/--home-ann-shop--/a.jsonl", 4_000)
+    put("gemini_cli/session.jsonl", home / ".gemini/tmp/shop/chats/session-a.jsonl", 3_000)
+    put("gemini_cli/chat.json", home / ".gemini/tmp/shop/chats/session-b.json", 2_000)
+    (home / ".local/share/opencode").mkdir(parents=True)
+    make_database(home / ".local/share/opencode/opencode.db")
+
+
+def test_all_sessions_in_the_usual_places_are_found_newest_first(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    found = find_sessions({}, tmp_path)
+    assert [place.format for place in found.places] == [
+        "opencode",
+        "codex",
+        "claude-code",
+        "pi",
+        "gemini-cli",
+        "gemini-cli",
+    ]
+    assert found.newest is not None
+    assert (found.newest.session, found.newest.title) == ("ses_0001", "Price test")
+    assert not any("agent-1" in str(place.path) for place in found.places)
+
+
+def test_on_a_machine_without_logs_it_says_where_was_looked(tmp_path: Path) -> None:
+    found = find_sessions({}, tmp_path)
+    assert found.newest is None
+    assert {looked.format for looked in found.looked} == {"claude-code", "codex", "pi", "gemini-cli", "opencode"}
+    assert all(looked.found == 0 and str(tmp_path) in looked.where for looked in found.looked)
+
+
+def test_the_environment_moves_the_places(tmp_path: Path) -> None:
+    put("claude_code/session.jsonl", tmp_path / "a/projects/p/s.jsonl", 5_000)
+    put("codex/session.jsonl", tmp_path / "b/archived_sessions/rollout-x.jsonl", 6_000)
+    put("pi/session.jsonl", tmp_path / "c/sessions/p/a.jsonl", 4_000)
+    environment = {
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "a"),
+        "CODEX_HOME": str(tmp_path / "b"),
+        "PI_CODING_AGENT_DIR": str(tmp_path / "c"),
+        "XDG_DATA_HOME": str(tmp_path / "d"),
+    }
+    found = find_sessions(environment, tmp_path / "home")
+    assert [place.format for place in found.places] == ["codex", "claude-code", "pi"]
+
+
+def test_a_database_that_cant_be_read_is_named_and_the_rest_is_found(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    (tmp_path / ".local/share/opencode/opencode.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 2000)
+    found = find_sessions({}, tmp_path)
+    assert found.newest is not None
+    assert found.newest.format == "codex"
+    assert ["can't be read" in looked.problem for looked in found.looked if looked.problem] == [True]
+
+
+def test_a_glance_gives_title_directory_and_model(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    glances = {place.path.name: glance(place) for place in find_sessions({}, tmp_path).places}
+    assert glances["s.jsonl"] == ("Fix the price test", "/home/ann/shop", "claude-sonnet-4-5")
+    assert glances["rollout-2026-02-03T11-00-00-x.jsonl"].title == "Price test"
+    assert glances["a.jsonl"].title == "Shop drawing"
+    assert glances["session-a.jsonl"].model == "gemini-3-flash-preview"
+    assert glances["session-b.json"].title == "what is this?"
+    assert glances["opencode.db"].title == "Price test"
+
+
+def test_a_glance_at_a_long_log_reads_its_head_and_its_tail(tmp_path: Path) -> None:
+    source = (FIXTURES / "claude_code/session.jsonl").read_bytes().splitlines()
+    middle = [b'{"type":"file-history-snapshot","messageId":"x","snapshot":{}}'] * 5_000
+    path = tmp_path / ".claude/projects/p/s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\n".join([*source[:-1], *middle, source[-1]]))
+    place = find_sessions({}, tmp_path).newest
+    assert place is not None
+    assert glance(place).title == "Fix the price test"
+
+
+def test_a_glance_at_what_is_gone_is_empty(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    place = find_sessions({}, tmp_path).places[1]
+    place.path.unlink()
+    assert glance(place) == ("", "", "")
