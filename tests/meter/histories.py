@@ -15,6 +15,7 @@ from ullage.events import (
     MessageAdded,
     MessageReplaced,
     ModelChanged,
+    Outcome,
     PolicyChanged,
     Pruned,
     Rewound,
@@ -69,7 +70,7 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
                 events.append(
                     CompactionCommitted(
                         compaction=name,
-                        summary=draw(st.none() | words.map(lambda text, name=name: said(f"{name}.s", text))),
+                        summary=said(f"{name}.s", draw(words)) if draw(st.booleans()) else None,
                         summarised=tuple(chosen[:cut]),
                         dropped=tuple(DroppedMessage(id=each, reason="old") for each in chosen[cut:]),
                         summary_tokens=draw(st.none() | st.integers(0, 5000)),
@@ -101,6 +102,8 @@ def histories(draw: st.DrawFn, *, longest: int = 25) -> list[Event]:
     return [_numbered(event, seq) for seq, event in enumerate(events, 1)]
 
 
+OUTCOMES: tuple[Outcome, ...] = ("finished", "finished", "finished", "failed", "cancelled", "dropped")
+
 KINDS = (
     *("user", "user", "call", "call", "call", "call", "image", "replace", "prune", "compact", "uncompact"),
     *("rewind", "model", "system", "tools", "policy", "limit"),
@@ -109,7 +112,7 @@ KINDS = (
 
 def _call(draw: st.DrawFn, name: str, ids: list[str], results: list[str]) -> list[Event]:
     reported = draw(st.none() | st.builds(usage, counts, counts, reasoning=counts))
-    outcome = draw(st.sampled_from(("finished", "finished", "finished", "failed", "cancelled", "dropped")))
+    outcome: Outcome = draw(st.sampled_from(OUTCOMES))
     calls = draw(st.integers(0, 3))
     made = answer(name, draw(words), reasoning=draw(st.just("") | words), calls=calls, call=f"c-{name}")
     events: list[Event] = [CallStarted(call=f"c-{name}")] if draw(st.booleans()) else []

@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ullage.messages import FilePart, ImagePart
 from ullage.meter.interval import NARROWEST, Doubt, half_widths, media_doubt

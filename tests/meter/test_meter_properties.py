@@ -74,9 +74,7 @@ def test_compacting_lowers_the_reading_at_once_and_never_to_zero(events: list[Ev
     meter.apply(MessageAdded(message=said("first", "some text " * size)))
     meter.apply(MessageAdded(message=said("second", "some text " * size)))
     before = meter.reading().used.tokens
-    meter.apply(
-        CompactionCommitted(compaction="last", summary=said("sum", "short"), summarised=("first", "second"))
-    )
+    meter.apply(CompactionCommitted(compaction="last", summary=said("sum", "short"), summarised=("first", "second")))
     after = meter.reading()
     assert 0 < after.used.tokens < before
     check(after)

@@ -73,9 +73,7 @@ def test_after_compaction_the_reading_is_neither_zero_nor_the_old_one() -> None:
     meter = Meter("claude-haiku-4-5", estimator=per_word)
     first = meter.before(request(said("q", words(900)), system=words(100)))
     before = meter.after(first.call, usage(1000, 50), answer("a", words(50))).used.tokens
-    meter.apply(
-        CompactionCommitted(compaction="c", summary=said("s", words(30)), summarised=("q",), summary_tokens=30)
-    )
+    meter.apply(CompactionCommitted(compaction="c", summary=said("s", words(30)), summarised=("q",), summary_tokens=30))
     reading = meter.reading()
     assert before == 1050
     assert reading.used.tokens == 1000 + 50 - 900 + 30

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from ullage.messages import Message, ToolResultPart
 from ullage.meter.growth import Added
 from ullage.meter.view import Entry
 from ullage.usage import Usage
 
+NOTHING_ADDED = Added()
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
+
+class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """A call whose input the provider reported, and the estimates of what that input was made of.
 
     ``order`` is the newest view entry it covers. ``fixed``, ``reasoning`` and ``messages`` are what system and tools,
@@ -32,11 +34,10 @@ class Anchor:
     spread: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Since:
+class Since(msgspec.Struct, frozen=True, kw_only=True):
     """What was added after the anchor's request, its own answer aside. Grows in O(1) a message."""
 
-    added: Added = field(default_factory=Added)
+    added: Added = NOTHING_ADDED
     tokens: float = 0.0
     users: int = 0
     results: int = 0
@@ -56,14 +57,13 @@ class Since:
         return Since(
             added=self.added + entry.cost.added if sign > 0 else self.added - entry.cost.added,
             tokens=self.tokens + sign * entry.cost.tokens,
-            users=max(0, self.users + sign * (begins_turn(message) and not quiet)),
+            users=max(0, self.users + sign * (not quiet and begins_turn(message))),
             results=max(0, self.results + sign * results),
             messages=max(0, self.messages + sign),
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """The next request's tokens, their interval, and the terms they are the sum of."""
 
     tokens: int
@@ -92,8 +92,7 @@ class Before(NamedTuple):
     removed: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """A call that was started: what was in view and what was expected, to be compared with its actual."""
 
     order: int

@@ -7,14 +7,15 @@ back-calculation), and inside Messages what its parts don't explain stands as *u
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
+
+import msgspec
 
 from ullage.meter.reading import Row, Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class Share(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     """An estimate of one row, in tokens, before it is fitted to the total."""
 
     name: str
@@ -43,7 +44,7 @@ def break_down(used: int, fixed: Sequence[Share], messages: Sequence[Share], *, 
     total_fixed = round(sum(wanted))
     excess = max(0, total_fixed - used)
     granted = iter(apportion(used if excess else total_fixed, wanted))
-    rows = [row_of(share, next(granted) if share.summed else round(share.tokens)) for share in fixed]
+    rows = [_known_row(share, next(granted) if share.summed else round(share.tokens)) for share in fixed]
     left = used - sum(row.tokens for row in rows if row.summed)
     source: Source = "by_difference" if reported else "estimated"
     rows.append(Row(name="Messages", tokens=left, source=source, children=inside(left, messages)))
@@ -52,12 +53,19 @@ def break_down(used: int, fixed: Sequence[Share], messages: Sequence[Share], *, 
 
 def inside(total: int, shares: Sequence[Share]) -> tuple[Row, ...]:
     """Children of a row of ``total`` tokens; what they don't explain is *unattributed*, and none is negative."""
-    explained = round(sum(share.tokens for share in shares))
-    granted = apportion(min(total, explained), [share.tokens for share in shares])
-    rows = [row_of(share, tokens) for share, tokens in zip(shares, granted, strict=True)]
+    wanted = [share.tokens for share in shares]
+    explained = round(sum(wanted))
+    granted = apportion(min(total, explained), wanted)
+    rows = [_known_row(share, tokens) for share, tokens in zip(shares, granted, strict=True)]
     if total > explained and rows:
         rows.append(Row(name="Unattributed", tokens=total - explained, source="by_difference"))
     return tuple(rows)
+
+
+@lru_cache(maxsize=256)
+def _known_row(share: Share, tokens: int) -> Row:
+    """A share that has not changed since the last reading keeps its row: tools are many."""
+    return row_of(share, tokens)
 
 
 def row_of(share: Share, tokens: int) -> Row:
@@ -65,9 +73,12 @@ def row_of(share: Share, tokens: int) -> Row:
     children: tuple[Row, ...] = ()
     if share.children:
         weights = [child.tokens for child in share.children]
-        total = round(sum(weights)) if share.tokens <= 0 else round(tokens * min(1.0, sum(weights) / share.tokens))
-        granted = apportion(min(tokens, total), weights)
-        children = tuple(row_of(child, each) for child, each in zip(share.children, granted, strict=True))
+        whole = sum(weights)
+        part = whole if share.tokens <= 0 else tokens * min(1.0, whole / share.tokens)
+        granted = apportion(min(tokens, round(part)), weights)
+        children = tuple([row_of(child, each) for child, each in zip(share.children, granted, strict=True)])
+    if not children and share.summed and not share.id and not share.note:
+        return Row(name=share.name, tokens=tokens, source=share.source)
     return Row(
         name=share.name,
         tokens=tokens,
@@ -81,17 +92,19 @@ def row_of(share: Share, tokens: int) -> Row:
 
 def apportion(total: int, weights: Sequence[float]) -> list[int]:
     """``total`` split in whole tokens, in proportion to ``weights``, none negative, by largest remainder."""
-    positive = [max(0.0, weight) for weight in weights]
+    positive = [weight if weight > 0 else 0.0 for weight in weights]
     whole = sum(positive)
     if not positive or whole <= 0 or total <= 0:
         shares = [0] * len(positive)
         if positive and total > 0:
             shares[0] = total
         return shares
-    exact = [weight * total / whole for weight in positive]
+    scale = total / whole
+    exact = [weight * scale for weight in positive]
     floors = [int(share) for share in exact]
     missing = total - sum(floors)
-    by_remainder = sorted(range(len(exact)), key=lambda place: floors[place] - exact[place])
-    for place in by_remainder[:missing]:
-        floors[place] += 1
+    if missing:
+        remainders = [floor - share for floor, share in zip(floors, exact, strict=True)]
+        for place in sorted(range(len(exact)), key=remainders.__getitem__)[:missing]:
+            floors[place] += 1
     return floors

@@ -11,12 +11,8 @@ _SIZE = 8
 
 def digest(*pieces: str | bytes) -> str:
     """Sixteen hexadecimal characters that name these pieces in this order."""
-    state = blake2b(digest_size=_SIZE)
-    for piece in pieces:
-        data = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
-        state.update(b"%d:" % len(data))
-        state.update(data)
-    return state.hexdigest()
+    data = [piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece for piece in pieces]
+    return blake2b(b"".join([b"%d:%b" % (len(piece), piece) for piece in data]), digest_size=_SIZE).hexdigest()
 
 
 def roll(before: str, message: Message) -> str:

@@ -30,6 +30,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, begins_turn
+from ullage.meter.breakdown import Share
 from ullage.meter.carried import Carried
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
@@ -71,6 +72,8 @@ class Fold:
         self.tools: tuple[Tool, ...] | None = None
         self.params: dict[str, object] = {}
         self.fixed = Fixed()
+        self.shares: tuple[Share, ...] | None = None
+        """The rows of ``fixed``, kept by whoever makes them."""
         self.anchor: Anchor | None = None
         self.output: Entry | None = None
         self.output_left = False
@@ -193,6 +196,7 @@ class Fold:
 
     def _count_fixed(self) -> None:
         """What every request carries, again."""
+        self.shares = None
         first = next(iter(self.view), None)
         leading = ""
         if first is not None and first.message.role == "system":

@@ -8,6 +8,8 @@ from functools import partial
 from math import hypot
 from typing import NamedTuple
 
+from msgspec.structs import replace as with_changes
+
 from ullage import reasoning
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth, opening
@@ -34,6 +36,8 @@ BY_NAME_ALONE = frozenset({"quarter", "gemini-cli"})
 
 REMOVAL_DOUBT = 0.05
 """Share of what was removed, or of what is left if that is less, that an estimate of it may be off."""
+
+NOTHING_SHOWN = Answer()
 
 CHANGE_DOUBT = 0.15
 """The same for a changed system prompt or changed tools."""
@@ -99,7 +103,7 @@ class Forecaster:
 
     def with_text_tokens(self, cost: MessageCost, tokens: int) -> MessageCost:
         """The cost of a message whose text was reported to be ``tokens`` long."""
-        added = replace(cost.added, text=float(tokens))
+        added = with_changes(cost.added, text=float(tokens))
         parts = tuple(part._replace(tokens=tokens / len(cost.parts)) for part in cost.parts)
         return cost._replace(added=added, tokens=added.tokens(self.family), parts=parts)
 
@@ -229,7 +233,7 @@ class Forecaster:
         held = max(0.0, anchor.input + moved + changed - removed)
         removed = anchor.input + moved + changed - held
         exact = max(0.0, estimate.exact - anchor.input + held)
-        doubt = replace(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact)
+        doubt = with_changes(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact)
         below, above = half_widths(doubt)
         left = max(0.0, anchor.input - removed)
         further = hypot(CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input)
@@ -293,7 +297,7 @@ class Forecaster:
 
     def _hidden_at_stake(self, anchor: Anchor, output: Entry | None, shown: growth.Estimate) -> float:
         answer = output.cost.answer if output is not None else None
-        hidden = growth.hidden_reasoning(self._growth_anchor(anchor.usage, answer or Answer()), self.family)
+        hidden = growth.hidden_reasoning(self._growth_anchor(anchor.usage, answer or NOTHING_SHOWN), self.family)
         return hidden if shown.reasoning_kept > 0 else -hidden
 
     def _estimate(
@@ -320,8 +324,14 @@ class Forecaster:
         else:
             usage = anchor.usage
             sent = self.sent_back(output, policy, usage, begins_turn=begins)
-        base = replace(
-            self._growth_anchor(usage, answer or Answer()), input=anchor.input, stream=anchor.stream, sent_back=sent
+        base = growth.Anchor(
+            input=anchor.input,
+            output=usage.answer,
+            reasoning=usage.reasoning,
+            answer=answer or NOTHING_SHOWN,
+            placeholder=usage.placeholder,
+            stream=anchor.stream,
+            sent_back=sent,
         )
         learnt = calibration.of(self.provider, self.model) if calibration.models else NOTHING_LEARNT
         return growth.next_input(base, added, situation, self.family if answer else self.unseen, learnt)

@@ -7,8 +7,11 @@ what adding added. Everything is in tokens as the provider charges them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from ullage import reasoning
 from ullage.messages import (
@@ -64,8 +67,7 @@ class _Media:
         self.over += doubt.above
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """An answer of the model by what it is made of: tokens of its text, names, arguments and shown reasoning.
 
     Items of the provider's own (its tools' calls and results) are no part of it: they are not charged as output.
@@ -113,8 +115,7 @@ class Answer:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(msgspec.Struct, frozen=True):
     """What messages add to a request, as sums: adding and taking away are exact inverses of each other."""
 
     text: float = 0.0
@@ -205,8 +206,7 @@ class Added:
         return self.text + self.media + self.wrapping(family, kept=kept)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
+class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """The last call: its usage as reported (``None`` is unknown), and what its answer is made of.
 
     ``earlier`` are the tokens of reasoning from earlier calls of the same turn that ``input`` holds.
@@ -224,8 +224,7 @@ class Anchor:
     """What is sent back of the answer, where that is not the answer as it came."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """Who will be asked, and what comes next: a user's message, tool results, or both."""
 
     wire: str
@@ -252,8 +251,7 @@ class Situation:
         return reasoning.begins_turn(self.rule(False), user_turn=self.user_turn, tool_turn=self.tool_turn)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """The next input, with the interval meant to hold the truth 95 times in 100, and how it came about."""
 
     tokens: int
@@ -353,8 +351,7 @@ def with_bounds(estimate: Estimate, *, low: int, high: int) -> Estimate:
     return replace(estimate, low=min(low, estimate.tokens), high=max(high, estimate.tokens))
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     tokens: float
     hidden: float = 0.0
     guessed: float = 0.0

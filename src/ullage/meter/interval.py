@@ -7,15 +7,16 @@ conversations so that coverage is between 93 and 98 % in each stratum (``docs/ac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import hypot
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from ullage.messages import FilePart, ImagePart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     """What is uncertain about an estimate, in tokens of the kind."""
 
     content: float = 0.0

@@ -39,13 +39,7 @@ class Item(NamedTuple):
 
 def rows_of(fold: Fold, forecast: Forecast) -> tuple[Row, ...]:
     """The top rows, which sum to ``forecast.tokens``, and what each is made of. Costs O(rows)."""
-    fixed = [
-        *_system_shares(fold),
-        *_tool_shares(fold),
-        *_answer_share(fold),
-        *_unlogged_share(fold),
-        *_summary_share(fold),
-    ]
+    fixed = (*_constant_shares(fold), *_unlogged_share(fold), *_summary_share(fold))
     result = break_down(
         forecast.tokens, fixed, _message_shares(fold, forecast), reported=forecast.last_input is not None
     )
@@ -62,6 +56,13 @@ def largest(fold: Fold, count: int) -> tuple[Item, ...]:
         for part in entry.cost.parts
     ]
     return tuple(sorted(items, key=lambda item: -item.tokens)[:count])
+
+
+def _constant_shares(fold: Fold) -> tuple[Share, ...]:
+    """The rows of what every request carries, made again only when that changes."""
+    if fold.shares is None:
+        fold.shares = (*_system_shares(fold), *_tool_shares(fold), *_answer_share(fold))
+    return fold.shares
 
 
 def _system_shares(fold: Fold) -> list[Share]:
@@ -142,23 +143,27 @@ def _unlogged_share(fold: Fold) -> list[Share]:
 
 
 def _summary_share(fold: Fold) -> list[Share]:
-    tokens = sum(amount for (row, _), amount in fold.view.rows.items() if row == SUMMARY)
+    tokens = sum(fold.view.rows.get(SUMMARY, {}).values())
     return [Share(name=SUMMARY, tokens=tokens)] if tokens >= 0.5 else []
 
 
 def _message_shares(fold: Fold, forecast: Forecast) -> Sequence[Share]:
-    grouped: dict[str, list[Share]] = {}
-    for (row, name), tokens in fold.view.rows.items():
-        if tokens >= 0.5 and row != SUMMARY:
-            grouped.setdefault(row, []).append(Share(name=name, tokens=tokens))
-    shares = [
-        Share(
+    view = fold.view
+    for row in view.touched:
+        held = [Share(name=name, tokens=tokens) for name, tokens in view.rows[row].items() if tokens >= 0.5]
+        held.sort(key=_largest_first)
+        view.shares[row] = Share(
             name=row,
-            tokens=sum(share.tokens for share in held),
-            children=tuple(sorted(held, key=lambda share: -share.tokens)) if held[0].name else (),
+            tokens=sum([share.tokens for share in held]),
+            children=tuple(held) if held and held[0].name else (),
         )
-        for row, held in grouped.items()
-    ]
+    view.touched.clear()
+    shares = [share for row, share in view.shares.items() if share.tokens >= 0.5 and row != SUMMARY]
     if forecast.reasoning >= 0.5:
         shares.append(Share(name="Reasoning", tokens=forecast.reasoning, note="sent back and counted"))
-    return sorted(shares, key=lambda share: -share.tokens)
+    shares.sort(key=_largest_first)
+    return shares
+
+
+def _largest_first(share: Share) -> tuple[float, str]:
+    return -share.tokens, share.name

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ullage.messages import Message, ToolCallPart, ToolResultPart
 from ullage.meter import fingerprint
+from ullage.meter.breakdown import Share
 from ullage.meter.cost import MessageCost
 
 
@@ -26,7 +27,11 @@ class View:
     """The messages of the next request, in order, and the sums of their costs by row."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
-    rows: dict[tuple[str, str], float] = field(default_factory=dict)
+    rows: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Tokens by row and by name within it."""
+    touched: set[str] = field(default_factory=set)
+    """Rows that changed since their share was made."""
+    shares: dict[str, Share] = field(default_factory=dict)
     tokens: float = 0.0
     opening: float = 0.0
     media: float = 0.0
@@ -38,6 +43,7 @@ class View:
     recent: dict[str, Entry] = field(default_factory=dict)
     """Entries made after the last order that ``since`` was asked for."""
     _digest: str | None = fingerprint.EMPTY
+    _unrolled: list[Message] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -55,6 +61,10 @@ class View:
         """The rolling digest over ids and revisions of everything in view."""
         if self._digest is None:
             self._digest = fingerprint.of_messages(entry.message for entry in self)
+        else:
+            for message in self._unrolled:
+                self._digest = fingerprint.roll(self._digest, message)
+        self._unrolled.clear()
         return self._digest
 
     def add(self, message: Message, cost: MessageCost, *, opening: float) -> Entry:
@@ -62,8 +72,7 @@ class View:
         self.orders += 1
         entry = Entry(message, cost, self.orders, opening)
         self.entries[message.id] = self.recent[message.id] = entry
-        if self._digest is not None:
-            self._digest = fingerprint.roll(self._digest, message)
+        self._unrolled.append(message)
         self._count(entry, 1)
         return entry
 
@@ -112,10 +121,10 @@ class View:
         self.tokens += sign * entry.cost.tokens
         self.opening += sign * entry.opening
         self.media += sign * entry.cost.added.media
-        rows = self.rows
         for part in entry.cost.parts:
-            key = (part.row, part.name)
-            rows[key] = rows.get(key, 0.0) + sign * part.tokens
+            names = self.rows.setdefault(part.row, {})
+            names[part.name] = names.get(part.name, 0.0) + sign * part.tokens
+            self.touched.add(part.row)
         for piece in entry.message.parts:
             if isinstance(piece, ToolCallPart) and sign > 0:
                 self.tool_names[piece.call_id] = piece.name
