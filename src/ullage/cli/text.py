@@ -122,9 +122,11 @@ def counted(n: int, one: str, many: str = "") -> str:
 
 def fine_percent(value: float) -> str:
     """A percentage with one decimal, or two where one would say nothing: ``4.2 %``, ``0.03 %``."""
-    return f"{value:.2f} %" if 0 < abs(value) < 0.1 else f"{value:.1f} %"
+    if abs(value) < 0.005:
+        return "0.0 %"
+    return f"{value:.2f} %" if abs(value) < 0.1 else f"{value:.1f} %"
 
 
 def signed_percent(value: float) -> str:
     """The same with its sign: ``+0.1 %``."""
-    return f"{'+' if value > 0 else ''}{fine_percent(value)}"
+    return f"{'+' if value >= 0.005 else ''}{fine_percent(value)}"
