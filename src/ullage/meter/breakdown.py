@@ -91,20 +91,27 @@ def row_of(share: Share, tokens: int) -> Row:
 
 
 def apportion(total: int, weights: Sequence[float]) -> list[int]:
-    """``total`` split in whole tokens, in proportion to ``weights``, none negative, by largest remainder."""
+    """``total`` split in whole tokens, in proportion to ``weights``, none negative, each less than one token off.
+
+    Running sums are rounded, not shares, so that nothing is left over.
+    """
     positive = [weight if weight > 0 else 0.0 for weight in weights]
     whole = sum(positive)
-    if not positive or whole <= 0 or total <= 0:
+    if whole <= 0 or total <= 0:
         shares = [0] * len(positive)
-        if positive and total > 0:
+        if shares and total > 0:
             shares[0] = total
         return shares
     scale = total / whole
-    exact = [weight * scale for weight in positive]
-    floors = [int(share) for share in exact]
-    missing = total - sum(floors)
-    if missing:
-        remainders = [floor - share for floor, share in zip(floors, exact, strict=True)]
-        for place in sorted(range(len(exact)), key=remainders.__getitem__)[:missing]:
-            floors[place] += 1
-    return floors
+    granted: list[int] = []
+    running, given = 0.0, 0
+    for weight in positive:
+        running += weight * scale
+        upto = int(running + 0.5)
+        granted.append(upto - given)
+        given = upto
+    granted[-1] += total - given
+    if granted[-1] < 0:  # only by the rounding of floating point sums
+        granted[granted.index(max(granted))] += granted[-1]
+        granted[-1] = 0
+    return granted

@@ -55,6 +55,7 @@ class Fold:
         policy: ReasoningPolicy,
     ) -> None:
         self.limits = limits
+        self.denominators = limits.denominators
         self.calibration = calibration
         self.policy = policy
         self.estimator = estimator
@@ -184,6 +185,7 @@ class Fold:
         self.known = lookup(self.provider, self.model) if self.model else None
         known = self.known or ModelLimits()
         self.limits = self.limits.of_model(known.window, known.input_cap, known.max_output)
+        self.denominators = self.limits.denominators
 
     def _recount(self) -> None:
         """Every cost again, in the units of the new family."""
@@ -226,6 +228,7 @@ class Fold:
     def _limit(self, event: LimitLearnt) -> None:
         if not self.model or not event.model or event.model == self.model:
             self.limits = self.limits.learn(event)
+            self.denominators = self.limits.denominators
 
     def _system(self, event: SystemChanged) -> None:
         self.system = event.system

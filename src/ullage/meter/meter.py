@@ -198,8 +198,7 @@ class Meter:
     def _read(self) -> Reading:
         fold = self._fold
         forecast = fold.forecast()
-        window = fold.limits.known_window
-        reserve = fold.limits.kept_reserve
+        window, reserve, input_limit, compaction_point = fold.denominators
         used = Used(tokens=forecast.tokens, low=forecast.low, high=forecast.high)
         return Reading(
             snapshot_id=self._snapshot(forecast, window.tokens),
@@ -207,8 +206,8 @@ class Meter:
             seq=fold.seq,
             model=fold.model,
             window=window,
-            input_limit=fold.limits.input_limit,
-            compaction_point=fold.limits.compaction_point,
+            input_limit=input_limit,
+            compaction_point=compaction_point,
             used=used,
             reserve=reserve,
             free=None if window.tokens is None else window.tokens - reserve - used.tokens,
@@ -340,12 +339,12 @@ class Meter:
     def _snapshot(self, forecast: Forecast, window: int | None) -> str:
         fold = self._fold
         said = (fold.session, fold.seq, fold.model, forecast.tokens, forecast.low, forecast.high, window)
-        return fingerprint.digest(*map(str, said))
+        return fingerprint.digest(repr(said))
 
     def _notes(self, forecast: Forecast) -> tuple[str, ...]:
         fold = self._fold
         notes = list(forecast.notes)
-        if fold.limits.known_window.tokens is None:
+        if fold.denominators.window.tokens is None:
             name = fold.model or "this model"
             notes.append(f"The window of {name} is unknown: set window=… (or default_window=…) to say it.")
         return tuple(notes)

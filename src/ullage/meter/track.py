@@ -36,6 +36,9 @@ class Step:
         return None if self.actual is None else 100 * (self.estimated - self.actual) / self.actual
 
 
+NOTHING_COMPARED = Accuracy()
+
+
 @dataclass(slots=True)
 class Track:
     """The steps of a session and the median of their errors. First estimates are listed but not in the median."""
@@ -44,6 +47,7 @@ class Track:
     inside: int = 0
     compared: int = 0
     last: Step | None = None
+    accuracy: Accuracy = NOTHING_COMPARED
     _errors: list[float] = field(default_factory=list)
 
     def add(self, step: Step) -> None:
@@ -55,9 +59,9 @@ class Track:
             self.compared += 1
             self.inside += step.low <= step.actual <= step.high
             insort(self._errors, abs(step.error_percent))
+        self.accuracy = self._accuracy()
 
-    @property
-    def accuracy(self) -> Accuracy:
+    def _accuracy(self) -> Accuracy:
         errors = self._errors
         middle = len(errors) // 2
         median = None

@@ -6,6 +6,7 @@ Precedence: user > provider at run time > an error that named it > catalogue > u
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ullage.errors import SettingError
 from ullage.events import LimitLearnt
@@ -33,6 +34,15 @@ class Limit:
     def beats(self, other: Limit | None) -> bool:
         """Whether this one is to be believed: a better source, or a newer word of the same source."""
         return other is None or _RANK[self.source] >= _RANK[other.source]
+
+
+class Denominators(NamedTuple):
+    """What a number of tokens can be a part of; ``None`` is unknown, or for the compaction point: never."""
+
+    window: Window
+    reserve: int
+    input_limit: int | None
+    compaction_point: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +83,11 @@ class Limits:
             input_cap=_looked_up(self.input_cap, input_cap),
             max_output=_looked_up(self.max_output, max_output),
         )
+
+    @property
+    def denominators(self) -> Denominators:
+        """All of them at once."""
+        return Denominators(self.known_window, self.kept_reserve, self.input_limit, self.compaction_point)
 
     @property
     def known_window(self) -> Window:
