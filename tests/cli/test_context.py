@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -8,6 +9,9 @@ import pytest
 
 from tests.cli.logs import SECRET, write_log
 from ullage.cli import main
+from ullage.cli.context import for_people
+from ullage.cli.session import metered, read_session
+from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.calibration import FILE, CalibrationStore
 from ullage.tokens.calibration import Calibration, Observation
@@ -200,3 +204,22 @@ def test_no_session_anywhere_says_where_was_looked_for_what(home: Path, capsys: 
     for program in ("claude-code", "codex", "pi", "gemini-cli", "opencode"):
         assert program in problem
     assert str(home / ".pi" / "agent" / "sessions") in problem
+
+
+def test_a_file_of_several_sessions_says_how_to_choose(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    imported = read_session(write_log(home / "one.jsonl"))
+    several = dataclasses.replace(imported, other_sessions=3)
+    notes = for_people(metered(several, Meter()).meter.reading(), several).notes
+    assert notes[-1].startswith("The file holds 3 other sessions; --session ID")
+
+
+def test_what_a_program_would_set_in_code_is_an_option_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = said(capsys, str(write_log(tmp_path / "odd.jsonl", model="my-own-model")))
+    assert "window=" not in text
+
+
+def test_what_the_meter_logs_does_not_reach_the_terminal(log: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["context", log]) == 0
+    assert capfd.readouterr().err == ""

@@ -102,3 +102,4 @@ def test_numbers_set_thousands_apart_and_nouns_agree() -> None:
     assert signed_percent(-0.03) == "-0.03 %"
     assert signed_percent(-0.0) == signed_percent(0.001) == fine_percent(0) == "0.0 %"
     assert fine_percent(0.034) == "0.03 %"
+    assert fine_percent(4227.3) == "4,227.3 %"

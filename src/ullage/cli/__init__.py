@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -51,6 +52,8 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _perform(options: argparse.Namespace) -> int:
     """One command; each brings its own imports, so that no command pays for another's."""
+    # What the meter logs is for the programs it runs in; here the reading itself says it.
+    logging.getLogger("ullage").addHandler(logging.NullHandler())
     match options.command:
         case "context":
             from ullage.cli.context import context

@@ -15,6 +15,8 @@ from ullage.cli.screen import Screen
 from ullage.cli.session import Metered, metered, skipped
 from ullage.cli.sessions import chosen_session, newest_session
 from ullage.cli.table import LARGEST_NAMED
+from ullage.cli.text import counted
+from ullage.importers import Imported
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import Item
@@ -59,7 +61,7 @@ def subject_of(
     """What is drawn of a metered session."""
     meter, imported = session.meter, session.imported
     return Subject(
-        reading=meter.reading(),
+        reading=for_people(meter.reading(), imported),
         program=imported.program or imported.format,
         title="" if no_content else imported.title,
         step=session.step,
@@ -72,6 +74,15 @@ def subject_of(
     )
 
 
+def for_people(reading: Reading, imported: Imported) -> Reading:
+    """The reading with notes for a person: options of the command line in the place of a program's arguments."""
+    notes = [note for note in reading.notes if reading.window.tokens or not note.startswith("The window of ")]
+    if imported.other_sessions:
+        others = counted(imported.other_sessions, "other session")
+        notes.append(f"The file holds {others}; --session ID chooses one, `ullage sessions --json` has the ids.")
+    return msgspec.structs.replace(reading, notes=tuple(notes))
+
+
 def _show(session: Metered, options: argparse.Namespace, screen: Screen, earlier: int) -> None:
     meter = session.meter
     subject = subject_of(session, no_content=options.no_content, every_row=options.rows, learnt_earlier=earlier)
@@ -79,7 +90,7 @@ def _show(session: Metered, options: argparse.Namespace, screen: Screen, earlier
     width = min(screen.width, WIDEST)
     more = []
     if options.top:
-        items = meter.largest(options.top)
+        items = largest(meter, options.top)
         texts = {} if options.no_content else previews(meter.messages, items)
         whole = subject.reading.window.tokens or subject.reading.used.tokens
         more += [(), *largest_items(items, whole, texts, width)]
@@ -104,10 +115,11 @@ def as_json(session: Metered, options: argparse.Namespace, earlier: int) -> byte
         "lines": imported.lines,
         "skipped_lines": imported.skipped_lines,
         "skipped": dict(imported.reasons),
+        "other_sessions": imported.other_sessions,
     }
     whole["growth"] = [{"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps]
     if options.top:
-        items = meter.largest(options.top)
+        items = largest(meter, options.top)
         texts = {} if options.no_content else previews(meter.messages, items)
         whole["largest"] = [_item(item, texts) for item in items]
     if options.steps:
@@ -116,6 +128,11 @@ def as_json(session: Metered, options: argparse.Namespace, earlier: int) -> byte
             for step in meter.steps
         ]
     return msgspec.json.encode(whole)
+
+
+def largest(meter: Meter, count: int) -> tuple[Item, ...]:
+    """The largest single items, without those that cost nothing."""
+    return tuple(item for item in meter.largest(count) if item.tokens)
 
 
 def _item(item: Item, texts: dict[str, str]) -> dict[str, object]:

@@ -82,7 +82,8 @@ def spelled(line: Line, glyphs: Glyphs) -> Line:
 def _headline(subject: Subject, width: int) -> list[Line]:
     reading = subject.reading
     window = reading.window.tokens
-    items: list[Line] = [(Span(printable(reading.model) or "unknown model", "model"),)]
+    named = reading.model not in ("", "unknown")
+    items: list[Line] = [(Span(printable(reading.model) if named else "unknown model", "model"),)]
     if window is None:
         items += [(Span(amount(reading.used), "number"), Span(" tokens")), (Span("window unknown", "warn"),)]
     else:

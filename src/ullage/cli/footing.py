@@ -85,7 +85,7 @@ def _spend(reading: Reading, width: int) -> list[Line]:
     items = [counted(total.calls, "call"), *usage_items(total)]
     money = spend.money
     if money.priced:
-        about = "about " if money.inexact or money.unpriced else ""
+        about = "about " if money.usd >= 0.0001 and (money.inexact or money.unpriced) else ""
         missing = f" without {counted(money.unpriced, 'unpriced call')}" if money.unpriced else ""
         items.append(f"{about}{dollars(money.usd)} at list prices{missing}")
     others = [f"{number(each.calls)} {purpose}" for purpose, each in spend.by_purpose.items() if purpose != "main"]
@@ -96,6 +96,8 @@ def _spend(reading: Reading, width: int) -> list[Line]:
 
 def dollars(usd: float) -> str:
     """Money in cents, or finer where cents would say nothing."""
+    if 0 < usd < 0.0001:
+        return "less than $0.0001"
     return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 

@@ -110,8 +110,11 @@ def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cell
 
 def _largest(row: Row, items: Sequence[Item]) -> tuple[str, ...]:
     """The largest things inside a row: single items of the messages where they are known, else its children."""
+    if not row.tokens:
+        return ()
     if row.name == "Messages":
-        named = [f"#{item.position} {what_of(item)} {number(item.tokens)}" for item in items if item.row != SUMMARY]
+        own = [item for item in items if item.tokens and item.row != SUMMARY]
+        named = [f"#{item.position} {what_of(item)} {number(item.tokens)}" for item in own]
     else:
         children = sorted((child for child in row.children if child.tokens), key=lambda child: -child.tokens)
         named = [f"{printable(child.name)} {number(child.tokens)}" for child in children]
@@ -127,12 +130,11 @@ def what_of(item: Item) -> str:
 def basis_terms(basis: Basis) -> tuple[str, ...]:
     """The formula in figures (``50,000 last input``, ``+ 2,000 last output`` …), then why it is weaker than usual."""
     if basis.last_input is None:
-        terms = ["all estimated: no call has reported its input yet"]
-    else:
-        terms = [f"{number(basis.last_input)} last input", f"+ {number(basis.last_output)} last output"]
-        for tokens, what in ((basis.new, "new"), (basis.changed, "changed"), (basis.removed, "removed")):
-            if tokens:
-                terms.append(f"{'+' if tokens > 0 else '-'} {number(abs(tokens))} {what} (estimated)")
+        return (printable(basis.label) or "estimated: no call has reported its input yet",)
+    terms = [f"{number(basis.last_input)} last input", f"+ {number(basis.last_output)} last output"]
+    for tokens, what in ((basis.new, "new"), (basis.changed, "changed"), (basis.removed, "removed")):
+        if tokens:
+            terms.append(f"{'+' if tokens > 0 else '-'} {number(abs(tokens))} {what} (estimated)")
     return (*terms, f"({printable(basis.label)})") if basis.label else tuple(terms)
 
 

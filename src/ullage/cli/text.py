@@ -124,7 +124,7 @@ def fine_percent(value: float) -> str:
     """A percentage with one decimal, or two where one would say nothing: ``4.2 %``, ``0.03 %``."""
     if abs(value) < 0.005:
         return "0.0 %"
-    return f"{value:.2f} %" if abs(value) < 0.1 else f"{value:.1f} %"
+    return f"{value:.2f} %" if abs(value) < 0.1 else f"{value:,.1f} %"
 
 
 def signed_percent(value: float) -> str:
