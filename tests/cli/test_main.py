@@ -92,6 +92,36 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(log: Path, tmp_path
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_full_disk_is_said_without_a_traceback(form: list[str], log: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ullage", "context", str(log), *form],
+            env=home_of(tmp_path),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "ullage: The output can't be written: No space left on device.\n"
+
+
+def test_a_closed_standard_output_is_no_error(log: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m ullage context {log} >&-",
+        shell=True,
+        env=home_of(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
     fifo = tmp_path / "endless.jsonl"
     os.mkfifo(fifo)  # opening it to read waits for a writer that never comes

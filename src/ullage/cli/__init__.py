@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import sys
@@ -21,17 +22,28 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code. Never raises for what a user, a file or a terminal can do."""
+    if sys.stdout is None:  # started with its standard output closed
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     try:
         return _run(arguments)
     except BrokenPipeError:
-        # The reader has what it wanted. Without this the interpreter would complain when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()  # the reader has what it wanted
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
     except UllageError as problem:
         print(f"ullage: {problem}", file=sys.stderr)
         return 2
+    except OSError as problem:
+        print(f"ullage: The output can't be written: {problem.strerror or problem}.", file=sys.stderr)
+        _discard_output()
+        return 2
+
+
+def _discard_output() -> None:
+    """Let what is still to be printed go nowhere, or the interpreter would complain about it at its end."""
+    with contextlib.suppress(OSError, ValueError):  # a stream of a test has no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: Sequence[str] | None) -> int:
