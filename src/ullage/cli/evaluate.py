@@ -58,12 +58,16 @@ def evaluate(path: Path, estimator: str = "auto") -> Evaluation:
     """Every row of a file of recorded pairs or whole requests (JSON lines, plain or gzip), predicted in order."""
     predictor = Predictor(counter_for(estimator))
     evaluation = Evaluation()
-    for line in _lines(path):
-        row = _row(line)
+    for row in rows_of(path):
         written, outcome = _predict(predictor, row)
         evaluation.written.append(written)
         evaluation.outcomes.append(outcome)
     return evaluation
+
+
+def rows_of(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The rows of a file, plain or gzip; an empty one for a line that is no JSON object."""
+    return map(_row, _lines(path))
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -108,7 +112,7 @@ FIRST: Final = "first call"
 
 def _pair(predictor: Predictor, row: Mapping[str, Any]) -> tuple[Prediction, tuple[str, ...]]:
     pair = recordings.pair_of(row)
-    return predictor.pair(pair), _pair_groups(pair)
+    return predictor.pair(pair), pair_groups(pair)
 
 
 def _call(predictor: Predictor, row: Mapping[str, Any]) -> tuple[Prediction, tuple[str, ...]]:
@@ -116,7 +120,8 @@ def _call(predictor: Predictor, row: Mapping[str, Any]) -> tuple[Prediction, tup
     return prediction, _call_groups(row, prediction)
 
 
-def _pair_groups(pair: Pair) -> tuple[str, ...]:
+def pair_groups(pair: Pair) -> tuple[str, ...]:
+    """The groups of the table that a pair counts in."""
     if not pair.truth or pair.first.input is None:
         return ()
     kind = API if pair.kind == "cassette" else AGENTS

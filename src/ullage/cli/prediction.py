@@ -48,8 +48,9 @@ class Conversation:
 class Predictor:
     """Predicts rows in their order. Holds one small state per conversation."""
 
-    def __init__(self, counter: TextCounter) -> None:
+    def __init__(self, counter: TextCounter, *, find_family: Callable[[str, str, str], Family] = family_for) -> None:
         self.counter = counter
+        self.find_family = find_family
         self.conversations: dict[tuple[str, ...], Conversation] = {}
 
     def call(self, row: Mapping[str, Any]) -> Prediction:
@@ -60,7 +61,7 @@ class Predictor:
 
     def pair(self, pair: Pair) -> Prediction:
         """The input of a pair's second call; then the conversation learns from what it was."""
-        family = family_for(pair.wire, pair.provider, pair.model)
+        family = self.find_family(pair.wire, pair.provider, pair.model)
         told = self.conversations.setdefault(pair.conversation, Conversation())
         learnt = told.learnt.get(pair.model, NOTHING_LEARNT)
         anchor = self._anchor(pair, family, told.earlier)
@@ -78,7 +79,7 @@ class Predictor:
         return Prediction(estimate.tokens, estimate.low, estimate.high, pair.truth, grown)
 
     def _family(self, request: Request) -> Family:
-        return family_for(request.wire, request.provider, request.model)
+        return self.find_family(request.wire, request.provider, request.model)
 
     def _anchor(self, pair: Pair, family: Family, earlier: float) -> Anchor:
         return Anchor(

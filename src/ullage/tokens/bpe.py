@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -129,7 +129,8 @@ class BpeCounter:
 
     name = "bpe"
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Mapping[str, Weights] = BPE) -> None:
+        self._tables = tables
         self._memos: dict[str, _Memo] = {}
         _bindings()
 
@@ -138,7 +139,7 @@ class BpeCounter:
         if not text:
             return 0.0
         tokenizer = encoding(ENCODING.get(vocabulary, "o200k_base"))
-        weights = BPE.get(vocabulary)
+        weights = self._tables.get(vocabulary)
         if weights is None:
             return float(sum(tokenizer.count(piece) for piece in _chunks(text)))
         memo = self._memos.get(vocabulary)

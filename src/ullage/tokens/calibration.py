@@ -5,8 +5,9 @@ Frozen states and one pure update, bounded in size, so that a reading can be rep
 
 from __future__ import annotations
 
+from functools import cached_property
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -76,10 +77,18 @@ class Residual(msgspec.Struct, frozen=True, array_like=True):
     """The error against the half-width that was expected; positive for an underestimate."""
 
 
-class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _Ratios(NamedTuple):
+    """How many residuals speak of the ratio, and the median of what they say."""
+
+    count: int
+    middle: float
+
+
+class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     """What was learnt about one model from ``n`` actuals.
 
-    ``before`` and ``after`` are mean errors without and with it, as shares of the actuals.
+    ``before`` and ``after`` are mean errors without and with it, as shares of the actuals. What the residuals come to
+    is derived once, since one state serves many readings.
     """
 
     n: int = 0
@@ -90,15 +99,29 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def ratio(self, family: Family) -> float:
         """What the count of a text is multiplied with."""
-        ratios = [1 + each.residual / each.content for each in self.residuals if each.content >= SMALL]
-        if not ratios:
-            return 1.0
+        seen = self._ratios
         doubt = KNOWN_DOUBT if family.is_known else UNKNOWN_DOUBT
-        shrunk = 1 + (median(ratios) - 1) * len(ratios) / (len(ratios) + doubt)
+        shrunk = 1 + (seen.middle - 1) * seen.count / (seen.count + doubt)
         return min(RATIO_RANGE[1], max(RATIO_RANGE[0], shrunk))
 
     def offset(self, *, is_user: bool) -> float:
         """Tokens added per call: the median of what small messages were off, where it is steady."""
+        return self._user_offset if is_user else self._loop_offset
+
+    @cached_property
+    def _ratios(self) -> _Ratios:
+        ratios = [1 + each.residual / each.content for each in self.residuals if each.content >= SMALL]
+        return _Ratios(len(ratios), median(ratios) if ratios else 1.0)
+
+    @cached_property
+    def _user_offset(self) -> float:
+        return self._steady_offset(is_user=True)
+
+    @cached_property
+    def _loop_offset(self) -> float:
+        return self._steady_offset(is_user=False)
+
+    def _steady_offset(self, *, is_user: bool) -> float:
         small = [each.residual for each in self.residuals if each.content < SMALL and each.is_user == is_user]
         if len(small) < OFFSET_FROM:
             return 0.0
@@ -110,12 +133,12 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether a reasoning rule was seen to be the other way round."""
         return _key(rule, begins_turn) in self.flipped
 
-    @property
+    @cached_property
     def below(self) -> float:
         """What overestimates were against what the interval expected; 1 before anything was seen."""
         return self._scale(-1)
 
-    @property
+    @cached_property
     def above(self) -> float:
         """The same for underestimates."""
         return self._scale(1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from ullage.tokens.weights import PRETOKEN, Weights
@@ -136,14 +137,15 @@ class PretokenCounter:
 
     name = "pretoken"
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Mapping[str, Weights] = PRETOKEN) -> None:
+        self._tables = tables
         self._memos: dict[str, _Memo] = {}
 
     def count(self, text: str, vocabulary: str) -> float:
         """Tokens of ``text``, estimated; any string is accepted, lone surrogates included."""
         memo = self._memos.get(vocabulary)
         if memo is None:
-            memo = self._memos[vocabulary] = _Memo(PRETOKEN.get(vocabulary, PRETOKEN["o200k"]))
+            memo = self._memos[vocabulary] = _Memo(self._tables.get(vocabulary, self._tables["o200k"]))
         if len(text) <= 128:
             return sum(memo[piece] for piece in _PIECES.findall(text))
         total = 0.0

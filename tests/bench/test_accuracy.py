@@ -1,0 +1,35 @@
+import pytest
+
+from tests.cli.recorded import pair
+from ullage.importers.recordings import pair_of
+
+pytest.importorskip("numpy")
+accuracy = pytest.importorskip("bench.accuracy")
+
+PAIRS = [pair_of(pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml")) for n in range(24)]
+
+
+def test_a_conversation_is_never_parted() -> None:
+    twice = [each for each in PAIRS for _ in range(2)]
+    folds = accuracy.split(twice, 4, by_project=False)
+    assert folds[::2] == folds[1::2]
+    assert len(set(folds)) == 4
+
+
+def test_a_project_can_be_left_out_as_a_whole() -> None:
+    folds = accuracy.split(PAIRS, 8, by_project=True)
+    assert len(set(folds)) == 3
+    assert folds[0::3] == [folds[0]] * 8
+
+
+def test_the_weights_of_a_vocabulary_are_found_again() -> None:
+    seen = [(accuracy.Counter({"a": n % 7, "b": n % 5}), 2.0 * (n % 7) + 3.0 * (n % 5)) for n in range(200)]
+    assert accuracy.fit(seen, lambda _: 1.2, 0.1) == pytest.approx({"a": 2.0, "b": 3.0}, rel=0.01)
+
+
+def test_every_row_is_predicted_by_the_other_folds() -> None:
+    rows = [pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml") for n in range(24)]
+    folds = accuracy.split(PAIRS, 4, by_project=False)
+    outcomes = accuracy.cross_validated(rows, PAIRS, folds, "pretoken")
+    assert [outcome.prediction.truth for outcome in outcomes] == [1030] * 24
+    assert all(abs(outcome.prediction.predicted - 1030) <= 2 for outcome in outcomes)
