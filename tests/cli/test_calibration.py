@@ -5,7 +5,8 @@ import pytest
 
 from tests.cli.logs import write_log
 from ullage.cli import main
-from ullage.cli.calibration import known
+from ullage.cli.calibration import known, listed
+from ullage.cli.text import plain
 from ullage.store.calibration import FILE, CalibrationStore
 from ullage.tokens.calibration import Calibration, Observation
 
@@ -103,3 +104,22 @@ def test_models_stand_in_the_order_of_how_well_they_are_known() -> None:
     seen = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
     learnt = Calibration().learn("a", "little", seen).learn("b/c", "much", seen).learn("b/c", "much", seen)
     assert [each.n for each in known(learnt)] == [2, 1]
+
+
+def test_a_model_is_named_with_its_provider_where_two_serve_it() -> None:
+    seen = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
+    one = Calibration().learn("anthropic", "claude-haiku-4-5", seen)
+    both = one.learn("bedrock", "claude-haiku-4-5", seen)
+
+    def models(learnt: Calibration) -> list[str]:
+        lines = [plain(line) for line in listed(known(learnt), "here", None, 100)]
+        return [line.split()[0] for line in lines if "claude" in line]
+
+    assert models(one) == ["claude-haiku-4-5"]
+    assert models(both) == ["anthropic/claude-haiku-4-5", "bedrock/claude-haiku-4-5"]
+
+
+def test_the_table_fits_eighty_columns() -> None:
+    seen = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
+    learnt = Calibration().learn("anthropic", "claude-opus-4-5-20251101", seen)
+    assert all(len(plain(line)) <= 80 for line in listed(known(learnt), "2 logs", None, 80))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -112,23 +113,22 @@ def listed(taught: Sequence[Taught], source: str, saved: str | None, width: int)
     table = [
         Column("Model"),
         Column("offset", right=True),
-        Column("at a user turn", right=True),
+        Column("user turn", right=True),
         Column("ratio", right=True),
         Column("n", right=True),
-        Column("error before", right=True),
+        Column("before", right=True),
         Column("after", right=True),
-        Column("served by"),
     ]
+    models = Counter(each.model for each in taught)
     rows = [
         [
-            each.model,
+            each.model if models[each.model] == 1 else f"{each.provider}/{each.model}",
             f"{each.offset:+,.0f}",
             f"{each.offset_user:+,.0f}",
             f"{each.ratio:.3f}",
             number(each.n),
             f"{each.error_before_percent:.2f} %",
             f"{each.error_after_percent:.2f} %",
-            each.provider,
         ]
         for each in taught
     ]
@@ -138,7 +138,7 @@ def listed(taught: Sequence[Taught], source: str, saved: str | None, width: int)
         for rule in each.turned:
             where = "inside a tool loop" if rule.endswith(" loop") else "at a user turn"
             words = f"{each.model}: reasoning {where} is counted the other way round than the rule for it says"
-            lines.append((Span(words, "warn"),))
+            lines += [(Span(line, "warn"),) for line in wrapped(words, width)]
     lines += [(), *((Span(line, "dim"),) for line in wrapped(EXPLAINED, width))]
     if saved:
         lines.append((Span(f"Saved to {saved}."),))
@@ -146,6 +146,6 @@ def listed(taught: Sequence[Taught], source: str, saved: str | None, width: int)
 
 
 EXPLAINED = (
-    "Offset in tokens per call, ratio on the count of new text, n calls; errors are means, in percent of the actual "
-    "input, without and with what was learnt before each call."
+    "Offset: tokens added to a call inside a tool loop, and to one that begins a user turn. Ratio: on the count of new "
+    "text. Before and after: mean error of the n estimates, in percent of the actual input, without and with learning."
 )

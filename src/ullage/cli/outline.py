@@ -51,7 +51,8 @@ def outline(place: Place) -> Outline:
         size = place.path.stat().st_size
         imported, whole = _ends(place, size)
     except (InputError, OSError) as unusable:
-        return Outline(place=place, size_bytes=size, title=place.title, cwd=place.cwd, problem=first_line(unusable))
+        said = first_line(unusable).replace(str(place.path), place.path.name)
+        return Outline(place=place, size_bytes=size, title=place.title, cwd=place.cwd, problem=said)
     meter = Meter(estimator="pretoken")
     for event in imported.events:
         meter.apply(event)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ullage.cli.drawing import WIDEST
+from ullage.cli.drawing import WIDEST, spelled
 from ullage.cli.listing import Column, columns
 from ullage.cli.outline import Outline, first_line, outline
 from ullage.cli.progress import progress
@@ -51,7 +51,7 @@ def sessions(options: argparse.Namespace) -> int:
     if options.json:
         screen.show_json(as_json(listed, found))
     else:
-        screen.show(lines_of(listed, found, min(screen.width, WIDEST)))
+        screen.show([spelled(line, screen.glyphs) for line in lines_of(listed, found, min(screen.width, WIDEST))])
     return 0
 
 
@@ -112,7 +112,7 @@ def looked_lines(found: Found) -> list[str]:
 
 
 def lines_of(listed: Listed, found: Found, width: int) -> list[Line]:
-    """Each session in two lines, its figures and its title; then where was looked."""
+    """Each session in two lines, its figures, then model and title; then where was looked."""
     table = [
         Column("id"),
         Column("when"),
@@ -121,13 +121,13 @@ def lines_of(listed: Listed, found: Found, width: int) -> list[Line]:
         Column("size", right=True),
         Column("used", right=True),
         Column("of window", right=True),
-        Column("model"),
     ]
     head, *rows = columns(table, [_row(each) for each in listed.outlines], width)
     lines = [head]
     for row, each in zip(rows, listed.outlines, strict=True):
-        title = f"not readable: {each.problem}" if each.problem else each.title or Path(each.cwd).name or "no title"
-        text = "    " + shortened(printable(title), width - 4)
+        about = " · ".join(filter(None, (each.model, each.title or Path(each.cwd).name)))
+        said = f"not readable: {each.problem}" if each.problem else about
+        text = "    " + shortened(printable(said), width - 4)
         lines += [row, (Span(text, "warn" if each.problem else "dim"),)]
     lines.append(())
     if listed.more:
@@ -136,19 +136,21 @@ def lines_of(listed: Listed, found: Found, width: int) -> list[Line]:
     if any(not each.whole for each in listed.outlines):
         note = "+ and ~: of a large log only the two ends were read; `ullage context ID` reads it whole."
         lines += [(Span(line, "dim"),) for line in wrapped(note, width)]
-    return [*lines, *_looked(found)]
+    return [*lines, *_looked(found, width)]
 
 
-def _looked(found: Found) -> list[Line]:
+def _looked(found: Found, width: int) -> list[Line]:
     with_some = [looked for looked in found.looked if looked.found or looked.problem]
     lines: list[Line] = []
     for looked in with_some:
         problem = f", {printable(looked.problem)}" if looked.problem else ""
-        lines.append((Span(f"{looked.format}: {number(looked.found)} in {printable(looked.where)}{problem}", "dim"),))
+        said = f"{looked.format}: {number(looked.found)} in {printable(looked.where)}{problem}"
+        lines += [(Span(line, "dim"),) for line in wrapped(said, width)]
     named = {looked.format for looked in with_some}
     none = [name for name in dict.fromkeys(looked.format for looked in found.looked) if name not in named]
     if none:
-        lines.append((Span(f"Also looked for {', '.join(none)}: none found.", "dim"),))
+        said = f"Also looked for {', '.join(none)}: none found."
+        lines += [(Span(line, "dim"),) for line in wrapped(said, width)]
     return lines
 
 
@@ -167,7 +169,6 @@ def _row(each: Outline) -> list[str]:
         size(each.size_bytes),
         used,
         share,
-        each.model,
     ]
 
 
