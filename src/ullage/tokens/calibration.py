@@ -190,7 +190,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
 def is_the_other_way(seen: Observation) -> bool:
     """Whether the estimate missed by just the reasoning that its rule put in or left out."""
     hidden = abs(seen.hidden)
-    if hidden < FLIP_FROM:
+    if hidden < max(FLIP_FROM, seen.expected):  # what the interval explains as well shows nothing
         return False
     wrong = seen.corrected if seen.hidden < 0 else -seen.corrected
     return abs(wrong - hidden) <= FLIP_WITHIN * hidden
