@@ -279,7 +279,7 @@ class Forecaster:
         )
         bare, shown = estimate(calibration=Calibration()), estimate(calibration=calibration)
         moved = pending.earlier - before.anchor.reasoning + before.changed - before.removed
-        hidden = self._hidden_at_stake(before.anchor, before.output, shown)
+        hidden = 0.0 if shown.degraded else self._hidden_at_stake(before.anchor, before.output, shown)
         widths = half_widths(shown.doubt.unscaled())
         observation = Observation(
             content=before.since.added.text,

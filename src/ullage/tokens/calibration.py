@@ -80,7 +80,7 @@ class Residual(msgspec.Struct, frozen=True, array_like=True):
 class _Ratios(NamedTuple):
     """How many residuals speak of the ratio, and the median of what they say."""
 
-    count: int
+    number: int
     middle: float
 
 
@@ -101,7 +101,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         """What the count of a text is multiplied with."""
         seen = self._ratios
         doubt = KNOWN_DOUBT if family.is_known else UNKNOWN_DOUBT
-        shrunk = 1 + (seen.middle - 1) * seen.count / (seen.count + doubt)
+        shrunk = 1 + (seen.middle - 1) * seen.number / (seen.number + doubt)
         return min(RATIO_RANGE[1], max(RATIO_RANGE[0], shrunk))
 
     def offset(self, *, is_user: bool) -> float:
