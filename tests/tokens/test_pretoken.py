@@ -80,7 +80,9 @@ def test_a_vocabulary_that_is_not_in_the_table_is_counted_as_o200k() -> None:
     assert counter.count("some text", "nobody's") == counter.count("some text", "o200k")
 
 
-@pytest.mark.parametrize("text", ["a" * 300_000, "=" * 300_000, " " * 300_000, "漢" * 100_000, "1" * 300_000])
+@pytest.mark.parametrize(
+    "text", ["a" * 300_000, "=" * 300_000, " " * 300_000, "\n" * 300_000, "漢" * 100_000, "1" * 300_000]
+)
 def test_one_endless_run_costs_by_its_length(text: str) -> None:
     counter = PretokenCounter()
     half, whole = counter.count(text[: len(text) // 2], "o200k"), counter.count(text, "o200k")
