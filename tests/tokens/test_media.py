@@ -57,10 +57,15 @@ def test_a_large_image_costs_claude_no_more_than_its_cap() -> None:
     assert tokens("messages", "anthropic", "claude-opus-4-7", image(4032, 3024)) > 3_000
 
 
-def test_an_image_in_a_tool_result_costs_claude_forty_more() -> None:
-    rule = media_rule_for("messages", "anthropic", "claude-sonnet-4-5")
-    plain = image_tokens(image(100, 100), rule)
-    assert image_tokens(image(100, 100), rule, in_result=True) == plain + 40
+def test_a_page_in_a_tool_result_costs_gemini_3_twice_as_much() -> None:
+    rule = media_rule_for("generateContent", "google", "gemini-3-flash-preview")
+    page = file("application/pdf", pages=1)
+    assert file_tokens(page, rule, in_result=True) == 1095 > 2 * file_tokens(page, rule)
+
+
+def test_llama_4_counts_tiles_and_the_whole() -> None:
+    assert tokens("chat", "groq", "llama-4-scout", image(400, 301)) == 170 + 2 * 144
+    assert tokens("chat", "groq", "llama-4-scout", image(5000, 5000)) <= 170 + 16 * 144
 
 
 def test_gemini_is_flat_from_2_5_on_and_cropped_before() -> None:
@@ -109,7 +114,11 @@ def test_pages_seconds_and_frames_are_counted() -> None:
     gemini = media_rule_for("generateContent", "google", "gemini-2.5-flash")
     assert file_tokens(file("application/pdf", pages=3), gemini) == 3 * 258
     assert file_tokens(file("audio/wav", seconds=10), gemini) == 320
-    assert file_tokens(file("video/mp4", seconds=4.9), gemini) == 4 * 295
+    assert file_tokens(file("video/mp4", seconds=4.1), gemini) == 5 * 295
+    gemini_3 = media_rule_for("generateContent", "google", "gemini-3-flash-preview")
+    assert file_tokens(file("video/mp4", seconds=4.1), gemini_3) == 4 * 90
+    nova = media_rule_for("converse", "bedrock", "us.amazon.nova-2-lite-v1:0")
+    assert file_tokens(file("video/mp4", seconds=2), nova) == file_tokens(file("video/mp4", seconds=60), nova)
     assert file_tokens(file("video/mp4", seconds=0.5), gemini) == 295
     claude = media_rule_for("messages", "anthropic", "claude-sonnet-4-5")
     assert file_tokens(file("application/pdf", pages=2), claude) == 3200

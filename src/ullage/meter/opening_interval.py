@@ -78,7 +78,7 @@ MEDIA: Final = 0.15
 HOSTED_BELOW: Final = 0.8
 HOSTED_ABOVE: Final = 1.4
 HOSTED_LEAST: Final = 80.0
-"""Shares of what hosted tools add, and tokens at least: from a tool that read nothing to one called again (n=71)."""
+"""Shares of what hosted tools add, and tokens at least: from a tool that read nothing to one called again (n=75)."""
 
 
 def opening_interval(situation: Situation, *, is_exact: bool) -> tuple[int, int]:

@@ -109,17 +109,17 @@ _CHAT = Template(
 _CHAT_O: Final = _CHAT._replace(
     base=2,
     tools=_CHAT_TOOLS._replace(once=10 + _WRAPPER, beside_system=0),
-    answer=AnswerRule(5, harmony=True, beside_tools=-4),
+    answer=AnswerRule(4, harmony=True, beside_tools=-4),
     n=11,
 )
-_CHAT_5: Final = _CHAT_O._replace(tools=_CHAT_TOOLS._replace(once=90 + _WRAPPER, beside_system=1, undescribed=-1), n=50)
+_CHAT_5: Final = _CHAT_O._replace(tools=_CHAT_TOOLS._replace(once=90 + _WRAPPER, beside_system=0), n=50)
 _RESPONSES: Final = _CHAT._replace(
     tools=ToolRule("typescript", once=3 + _WRAPPER, forced=9, named=7),
     answer=AnswerRule(1, harmony=True),
     n=83,
 )
 _RESPONSES_O: Final = _RESPONSES._replace(
-    base=2, tools=ToolRule("typescript", once=6 + _WRAPPER, forced=9, named=7), n=13
+    base=2, answer=AnswerRule(0, harmony=True), tools=ToolRule("typescript", once=6 + _WRAPPER, forced=9, named=7), n=13
 )
 _RESPONSES_5: Final = _RESPONSES_O._replace(
     tools=ToolRule("typescript", once=9 + _WRAPPER, forced=9, named=7, undescribed=-1), n=116
@@ -127,8 +127,8 @@ _RESPONSES_5: Final = _RESPONSES_O._replace(
 
 # Claude. The tool prompt is hidden; Anthropic lists its size by model
 # (https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview#pricing), and newer models are charged more than
-# listed. Thinking adds 28.5 (n=29); a JSON Schema for the answer 104 + 1.4 per token of it (n=14).
-_CLAUDE_ANSWER: Final = AnswerRule(104, ratio=1.4)
+# listed. Thinking adds 28.5 (n=41); a JSON Schema for the answer 101 + 1.4 per token of it (n=18).
+_CLAUDE_ANSWER: Final = AnswerRule(101, ratio=1.4)
 
 
 def _claude(once: float, forced: float, n: int) -> Template:
@@ -144,13 +144,13 @@ def _claude(once: float, forced: float, n: int) -> Template:
     )
 
 
-_CLAUDE_2: Final = _claude(496, 92, 8)._replace(message=4, system=-4)
+_CLAUDE_2: Final = _claude(497.5, 92, 8)._replace(message=4, system=-4, text=0.85)
 _CLAUDE_3_OPUS: Final = _claude(480, 0, 4)
 _CLAUDE_3_SONNET: Final = _claude(162, 70, 10)
 _CLAUDE_3_HAIKU: Final = _claude(264, 96, 36)
 _CLAUDE_35_SONNET: Final = _claude(291, 0, 19)
-_CLAUDE_4: Final = _claude(311, 4.5, 67)
-_CLAUDE_45: Final = _claude(496, 92, 196)
+_CLAUDE_4: Final = _claude(313, 0, 67)
+_CLAUDE_45: Final = _claude(497.5, 92, 196)
 _CLAUDE_47: Final = _claude(290, 92, 10)._replace(thinking=0)
 
 # Gemini: text is within a token of o200k, messages are free. AI Studio charges declarations near their JSON, Vertex AI
@@ -176,31 +176,31 @@ _MISTRAL: Final = _OPEN._replace(
     base=1, message=3, text=1.07, tools=ToolRule("json", once=0, ratio=1.0, each=9, none_is_free=True), n=42
 )
 _MISTRAL_SMALL: Final = _MISTRAL._replace(base=12, n=22)
-_OSS_TOOLS: Final = ToolRule("typescript", once=13 + _WRAPPER)
+_OSS_TOOLS: Final = ToolRule("typescript", once=20 + _WRAPPER)
 _OSS: Final = _OPEN._replace(
     base=63, message=4, system=4, tools=_OSS_TOOLS, answer=AnswerRule(4, ratio=0.4, harmony=True), n=18
 )
 _LLAMA_3: Final = _OPEN._replace(base=4, message=5, tools=_OPEN_TOOLS._replace(once=85), n=23)
 _LLAMA_31: Final = _LLAMA_3._replace(base=30, n=10)
-_LLAMA_4: Final = _LLAMA_3._replace(tools=_OPEN_TOOLS._replace(once=646, each=10), n=26)
+_LLAMA_4: Final = _LLAMA_3._replace(tools=_OPEN_TOOLS._replace(once=643, each=10), n=26)
 _QWEN: Final = _OPEN._replace(base=5, message=5, tools=_OPEN_TOOLS._replace(once=51, each=9), n=23)
 _QWEN_35: Final = _QWEN._replace(tools=_OPEN_TOOLS._replace(once=200, each=9), n=3)
 _DEEPSEEK: Final = _OPEN._replace(base=4, message=0.5, tools=_OPEN_TOOLS._replace(once=220, ratio=0.87, each=8), n=10)
 _DEEPSEEK_R1: Final = _DEEPSEEK._replace(base=2, tools=ToolRule("json", ratio=0), n=8)
 """Served without its tools (n=1)."""
 _DEEPSEEK_4: Final = _DEEPSEEK._replace(base=82, n=9)
-_GLM: Final = _OPEN._replace(base=4, message=1, tools=_OPEN_TOOLS._replace(once=92, ratio=0.93, each=9), n=14)
+_GLM: Final = _OPEN._replace(base=4, message=1, tools=_OPEN_TOOLS._replace(once=96, ratio=0.93, each=9), n=14)
 _GLM_52: Final = _GLM._replace(base=11, n=2)
-_KIMI: Final = _OPEN._replace(base=2.5, message=4.3, tools=_OPEN_TOOLS._replace(once=6, ratio=0.95, each=8), n=13)
+_KIMI: Final = _OPEN._replace(base=2.5, message=4.3, tools=_OPEN_TOOLS._replace(once=10, ratio=0.95, each=8), n=13)
 
 # Closed models of smaller providers.
-_GROK_TOOLS: Final = ToolRule("json", once=160, ratio=0.58, each=5, none_is_free=True)
+_GROK_TOOLS: Final = ToolRule("json", once=166, ratio=0.58, each=5, beside_system=-9, none_is_free=True)
 _GROK: Final = Template(148, 4, _GROK_TOOLS, AnswerRule(38), text=0.98, stratum="other", n=43)
 _GROK_43: Final = _GROK._replace(
-    base=187, tools=_GROK_TOOLS._replace(once=15, ratio=0.95, each=8), answer=AnswerRule(18), n=9
+    base=187, tools=_GROK_TOOLS._replace(once=25, ratio=0.95, each=8), answer=AnswerRule(18), n=9
 )
-_GROK_CODE: Final = _GROK._replace(base=196, tools=_GROK_TOOLS._replace(once=131, ratio=0.63), n=6)
-_GROK_3: Final = _GROK._replace(base=4, tools=_GROK_TOOLS._replace(once=215), n=1)
+_GROK_CODE: Final = _GROK._replace(base=196, tools=_GROK_TOOLS._replace(once=145, ratio=0.63), n=6)
+_GROK_3: Final = _GROK._replace(base=4, tools=_GROK_TOOLS._replace(once=236), n=1)
 _GROK_AZURE: Final = _GROK._replace(base=0, message=0, n=9)
 _NOVA: Final = _OPEN._replace(
     base=0, message=0, tools=ToolRule("json", once=350, ratio=0.7, each=6), stratum="other", n=15
@@ -210,11 +210,11 @@ _COMMAND_A: Final = _OPEN._replace(
     base=494, message=1, text=0.98, tools=ToolRule("json", once=880, each=8), answer=AnswerRule(107, ratio=0), n=7
 )
 _COMMAND_A_REASONING: Final = _COMMAND_A._replace(base=1385, n=1)
-_COMMAND_A_PLUS: Final = _COMMAND_A._replace(base=120, tools=ToolRule("json", once=60, each=8), n=1)
+_COMMAND_A_PLUS: Final = _COMMAND_A._replace(base=4, tools=ToolRule("json", once=166, each=8), n=1)
 _COMMAND_R: Final = _COMMAND_A._replace(base=198, tools=ToolRule("json", once=600, each=8), n=6)
 _COMMAND: Final = _COMMAND_A._replace(base=61, n=1)
 _SONAR: Final = _OPEN._replace(base=1, message=0.5, n=8)
-_PALMYRA: Final = _OPEN._replace(base=28.5, message=4, tools=_OPEN_TOOLS._replace(once=76, each=9), n=25)
+_PALMYRA: Final = _OPEN._replace(base=28.5, message=4, tools=_OPEN_TOOLS._replace(once=85, each=9), n=25)
 _TITAN: Final = _OPEN._replace(base=3, message=0, n=5)
 
 _STUDIO: Final = _only("google")
