@@ -1,10 +1,11 @@
-"""A second, simple fold of imported events, written apart from ``Rows``: what is in the view, and is it all consistent."""
+"""A second, simple fold of imported events, written apart from ``Rows``: what is in view, and does it all fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
+from ullage.encoding import decode_event, encode
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -33,6 +34,7 @@ class Folded:
         self._open: set[str] = set()
         for seq, event in enumerate(events, start=1):
             assert event.seq == seq
+            assert decode_event(encode(event)) == event
             self._take(event)
         assert not self._open
 

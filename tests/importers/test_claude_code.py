@@ -36,7 +36,7 @@ def test_the_lines_of_one_call_are_one_call_with_the_last_usage() -> None:
     assert first.usage is not None
     assert (first.usage.output, first.usage.placeholder, first.stop) == (151, False, "tool_use")
     answer = session.messages["msg_1"]
-    assert [type(part) for part in answer.parts][0] is ReasoningPart
+    assert isinstance(answer.parts[0], ReasoningPart)
     assert [part.name for part in answer.of_type(ToolCallPart)] == ["Read", "Read"]
 
 
@@ -52,7 +52,7 @@ def test_an_answer_that_is_too_long_for_its_output_count_has_a_placeholder() -> 
     last = session.main[1].usage
     assert last is not None
     assert not last.placeholder
-    cut = [line for line in lines("session") if b"output_tokens\":151" not in line]
+    cut = [line for line in lines("session") if b'output_tokens":151' not in line]
     reader = ClaudeCodeReader()
     first = Folded([*reader.feed(cut), *reader.settle()]).main[0].usage
     assert first is not None

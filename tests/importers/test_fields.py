@@ -21,7 +21,7 @@ def test_a_line_that_is_no_json_says_why(line: bytes, reason: str) -> None:
     ("line", "value"),
     [
         (b'{"a": 1}\0\0', {"a": 1}),
-        (b'"half \\ud83d"', "half \ud83d"),
+        (b'{"text": "half \\ud83d", "id": "half \\ud83d"}', {"text": "half \ud83d", "id": "half \ufffd"}),
         (b'{"a": NaN}', None),
         (b'"\xff"', "\ufffd"),
     ],

@@ -38,6 +38,7 @@ from ullage.messages import (
     Tool,
     ToolCallPart,
     ToolResultPart,
+    clean_text,
 )
 from ullage.usage import Usage
 
@@ -160,7 +161,7 @@ class CodexReader(Reader):
         self._provider = f.text(meta, "model_provider") or self._provider
         instructions = f.text(f.mapping(meta, "base_instructions"), "text") or f.text(meta, "instructions")
         if instructions:
-            rows.use_system([SystemBlock(text=instructions)])
+            rows.use_system([SystemBlock(text=clean_text(instructions).text)])
         tools = f.objects(meta, "dynamic_tools")
         if tools:
             rows.use_tools([_tool(one) for one in tools])

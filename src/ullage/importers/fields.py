@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from ullage.messages import clean_text
+
 Fields = dict[str, Any]
 """A JSON object of a foreign log. ``Any`` ends here: the functions below give back one type each."""
 
@@ -35,11 +37,26 @@ def decode_line(line: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return json.loads(text.decode("utf-8", "replace"))
+        return _joined(json.loads(text.decode("utf-8", "replace")))
     except RecursionError:
         raise Unusable("nested too deep") from None
     except ValueError:
         raise Unusable("torn: no complete JSON value") from None
+
+
+_CONTENT = frozenset({"text", "content", "thinking", "output", "arguments"})
+"""Fields that hold what was said: there the parts themselves keep the bytes of what they had to alter."""
+
+
+def _joined(value: Any, key: str = "") -> Any:
+    """The value without lone surrogates in its names and ids, which nothing could store."""
+    if isinstance(value, str):
+        return value if key in _CONTENT else clean_text(value).text
+    if isinstance(value, dict):
+        return {clean_text(name).text: _joined(each, name) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_joined(each, key if isinstance(each, str) else "") for each in value]
+    return value
 
 
 def text(fields: Fields, key: str) -> str:

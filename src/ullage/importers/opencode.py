@@ -22,7 +22,7 @@ from ullage.importers.opencode_parts import Step, answer_part, steps_of, tool_re
 from ullage.importers.parts import CLEARED, LogNamer
 from ullage.importers.reader import TITLE_LENGTH
 from ullage.importers.rows import Rows
-from ullage.messages import Message, Part, Role, SystemBlock, TextPart, ToolResultPart
+from ullage.messages import Message, Part, Role, SystemBlock, TextPart, ToolResultPart, clean_text
 from ullage.usage import Usage
 
 _CHECKPOINT = (
@@ -76,7 +76,7 @@ class OpenCodeSession:
             return
         if f.text(info, "system"):
             others = [block for block in rows.system if block.name != "user"]
-            rows.use_system([*others, SystemBlock(text=f.text(info, "system"), name="user")])
+            rows.use_system([*others, SystemBlock(text=clean_text(f.text(info, "system")).text, name="user")])
         name = rows.unique(f.text(info, "id"))
         make = self._maker(name)
         content = [made for part in parts if (made := user_part(make, part)) is not None]

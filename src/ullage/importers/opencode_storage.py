@@ -22,7 +22,7 @@ from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.imported import Imported
 from ullage.importers.opencode import OpenCodeSession
-from ullage.messages import SystemBlock
+from ullage.messages import SystemBlock, clean_text
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 BUSY_TIMEOUT_S = 2.0
@@ -188,7 +188,7 @@ def _read(database: sqlite3.Connection, path: Path, wanted: str) -> Imported:
     name = session.rows.session
     if "session_context_epoch" in tables:
         baselines = [f.text(row, "baseline") for row in _select(database, "baseline", name)]
-        session.rows.use_system([SystemBlock(text=text) for text in baselines if text])
+        session.rows.use_system([SystemBlock(text=clean_text(text).text) for text in baselines if text])
     if _newer_form(database, tables, name):
         _read_rows(database, session)
     else:

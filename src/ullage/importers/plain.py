@@ -92,7 +92,7 @@ class PlainReader(Reader):
         rows.use_system(request.system)
         rows.use_tools(request.tools)
         if request.params != (self._last.params if self._last else {}):
-            rows.use_params(request.params)
+            rows.use_params(msgspec.json.decode(f.raw_json(request.params)))
         view = list(rows.view)
         same = 0
         for ours, theirs in zip(view, request.messages, strict=False):

@@ -83,7 +83,7 @@ def detect_wire(body: Mapping[str, Any]) -> str:
 def _is_anthropic(body: Mapping[str, Any]) -> bool:
     """Anthropic's marks against Chat's; a plain body with neither is Anthropic's when its model is a bare Claude id."""
     listed = [one for one in body["messages"] if isinstance(one, Mapping)] if isinstance(body["messages"], list) else []
-    tools = [one for one in body.get("tools") or () if isinstance(one, Mapping)]
+    tools = _blocks(body.get("tools"))
     if any(key in body for key in ("system", "anthropic_version", "anthropic_beta", "stop_sequences")):
         return True
     if any("input_schema" in one for one in tools):
@@ -99,7 +99,9 @@ def _is_anthropic(body: Mapping[str, Any]) -> bool:
 def _is_messages_block(block: Mapping[str, Any]) -> bool:
     """Whether only Anthropic has this block; Mistral's thinking, on the chat wire, is a list of chunks."""
     kind = block.get("type")
-    return kind in _MESSAGES_BLOCKS and not (kind == "thinking" and isinstance(block.get("thinking"), list))
+    if not isinstance(kind, str) or kind not in _MESSAGES_BLOCKS:
+        return False
+    return not (kind == "thinking" and isinstance(block.get("thinking"), list))
 
 
 def _blocks(content: object) -> list[Mapping[str, Any]]:

@@ -1,0 +1,60 @@
+import pytest
+
+import ullage.importers.reader as module
+from ullage.importers.fields import Fields, Unusable
+from ullage.importers.reader import Reader
+from ullage.messages import Message
+
+
+class EveryLine(Reader):
+    """Each object is a message named by its ``id``; the last one is held back."""
+
+    format = "every-line"
+
+    def __init__(self) -> None:
+        super().__init__("s")
+        self.held = ""
+
+    def read(self, entry: Fields) -> None:
+        if "id" not in entry:
+            raise Unusable("no id")
+        self.rows.use_model("m", "chat", "p")
+        self.close()
+        self.held = entry["id"]
+
+    def close(self) -> None:
+        if self.held:
+            self.rows.add(Message(id=self.held, role="user"))
+        self.held = ""
+
+
+def test_what_is_held_back_comes_when_nothing_more_follows() -> None:
+    reader = EveryLine()
+    assert len(reader.feed([b'{"id":"a"}', b'{"id":"b"}'])) == 2
+    assert [event.message.id for event in reader.settle()] == ["b"]  # type: ignore[union-attr]
+
+
+def test_empty_lines_are_no_lines_of_the_log_and_bad_ones_are_counted_where_they_stand() -> None:
+    reader = EveryLine()
+    reader.feed([b"\n", b"  \r\n", b"", b'{"x":1}\n', b"oops", b"[1]"])
+    assert reader.skips.listed == [(4, "no id"), (5, "torn: no complete JSON value"), (6, "no JSON object")]
+    assert reader.imported([]).lines == 6
+
+
+def test_a_line_beyond_all_measure_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONGEST_LINE", 10)
+    reader = EveryLine()
+    reader.feed([b'{"id":"much too long"}'])
+    assert dict(reader.skips.reasons) == {"longer than 0 MB": 1}
+
+
+def test_a_title_that_a_person_gave_goes_before_the_programs_and_that_before_the_first_prompt() -> None:
+    reader = EveryLine()
+    reader.prompted("  \n ")
+    reader.prompted("what\n is   this? " + "x" * 100)
+    reader.prompted("something else")
+    assert reader.title == ("what is this? " + "x" * 100)[:80]
+    reader.titles["program"] = "About this"
+    assert reader.title == "About this"
+    reader.titles["person"] = "Mine"
+    assert reader.title == "Mine"
