@@ -187,7 +187,8 @@ ATOMS = st.lists(
         {},
         optional={
             "r": st.sampled_from(["user", "tool", 3]),
-            "k": st.sampled_from(["text", "image", "tool_result", "tool_call", "reasoning", "file", "other", None]),
+            "k": st.sampled_from(["text", "image", "tool_result", "tool_call", "reasoning", "file", "other", None, 3]),
+            "type": st.lists(st.none(), max_size=1),
             "t": st.none() | st.text(max_size=5),
             "m": st.none() | st.integers() | st.lists(st.integers(), max_size=1),
             "cont": st.booleans(),
@@ -207,6 +208,16 @@ def test_no_row_makes_the_reading_fail(row: dict[str, object]) -> None:
     pair_of(row)
     request_of(row)
     assert truth_of(row) is None or truth_of(row) is not None
+
+
+@pytest.mark.parametrize("kind", [["image"], {"a": 1}, None, 5])
+def test_an_atom_of_no_known_kind_is_an_item_of_its_own(kind: object) -> None:
+    (message,) = pair_of({**PAIR, "new": [{"k": kind, "t": "x"}]}).new
+    assert isinstance(message.parts[0], ProviderItem)
+
+
+def test_a_value_that_is_no_valid_text_is_still_written() -> None:
+    assert msgspec.json.decode(as_json({"a": "\ud800"}))
 
 
 def test_foreign_values_are_written_compactly() -> None:

@@ -135,7 +135,8 @@ def pair_groups(pair: Pair) -> tuple[str, ...]:
 
 def _call_groups(row: Mapping[str, Any], prediction: Prediction) -> tuple[str, ...]:
     atoms = row.get("atoms")
-    kinds = {atom.get("k") for atom in atoms if isinstance(atom, Mapping)} if isinstance(atoms, list) else set()
+    held = atoms if isinstance(atoms, list) else []
+    kinds = {atom["k"] for atom in held if isinstance(atom, Mapping) and isinstance(atom.get("k"), str)}
     if row.get("is_b") or not prediction.truth or kinds & (recordings.MEDIA | recordings.OPAQUE):
         return ()
     wire = str(row.get("api"))

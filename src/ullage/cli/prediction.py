@@ -210,7 +210,8 @@ def dexto(row: Mapping[str, Any]) -> float | None:
     if total is None:
         return None
     new = row.get("new")
-    media = sum(isinstance(a, Mapping) and a.get("k") in recordings.MEDIA for a in new) if isinstance(new, list) else 0
+    kinds = [atom.get("k") for atom in new if isinstance(atom, Mapping)] if isinstance(new, list) else []
+    media = sum(isinstance(kind, str) and kind in recordings.MEDIA for kind in kinds)
     return total + sum(len(text) for text in _texts(row, "new")) / 4 + 1000 * media
 
 

@@ -6,6 +6,7 @@ absent, and a row that makes no sense still gives a (poor) value, so that every 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -98,9 +99,9 @@ def pair_of(row: Row) -> Pair:
     answer = _atoms(row.get("a_response"))
     new = _atoms(row.get("new"))
     seen = [*answer, *new, *_atoms(row.get("a_atoms")), *_atoms(row.get("b_echo"))]
-    opaque = any(atom.get("k") in OPAQUE for atom in seen)
-    disturbed = any(atom.get("k") in OPAQUE for atom in (*answer, *new)) or bool(row.get("compacted"))
-    media = any(atom.get("k") in MEDIA for atom in seen)
+    opaque = any(_kind(atom) in OPAQUE for atom in seen)
+    disturbed = any(_kind(atom) in OPAQUE for atom in (*answer, *new)) or bool(row.get("compacted"))
+    media = any(_kind(atom) in MEDIA for atom in seen)
     parts = _parts(answer, "answer")
     edited = row.get("echo_match") is False and isinstance(row.get("b_echo"), list)
     return Pair(
@@ -173,8 +174,11 @@ def truth_of(row: Row) -> int | None:
 
 
 def as_json(value: object) -> str:
-    """A foreign value as compact JSON."""
-    return msgspec.json.encode(value).decode()
+    """A foreign value as compact JSON, valid whatever its strings hold."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, RecursionError, msgspec.MsgspecError):
+        return json.dumps(clean_text(repr(value)).text)
 
 
 def tools_of(declared: object) -> tuple[Tool, ...]:
@@ -211,7 +215,7 @@ def _tool(declared: Mapping[str, Any]) -> Tool:
     return Tool(
         name=name or clean_text(kind).text,
         description=clean_text(_text(inner.get("description"))).text,
-        schema=msgspec.Raw(msgspec.json.encode(_schema(inner))),
+        schema=msgspec.Raw(as_json(_schema(inner)).encode()),
         kind=kind,
         deferred=inner.get("defer_loading") is True,
     )
@@ -249,6 +253,10 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _kind(atom: Mapping[str, Any]) -> str:
+    return _text(atom.get("k"))
+
+
 def _atoms(value: object) -> list[Mapping[str, Any]]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         return []
@@ -276,7 +284,7 @@ def _parts(atoms: Sequence[Mapping[str, Any]], prefix: str) -> tuple[Part, ...]:
 
 def _append(parts: list[Part], atom: Mapping[str, Any], name: str) -> None:
     """Add an atom to a message. What continues a tool result, or lies in one, goes into that result."""
-    kind = atom.get("k")
+    kind = _kind(atom)
     last = parts[-1] if parts else None
     inside = bool(atom.get("in_tool")) or (kind == "tool_result" and bool(atom.get("cont")))
     if inside and isinstance(last, ToolResultPart):
@@ -300,7 +308,7 @@ def _content(atom: Mapping[str, Any], name: str) -> ResultContent:
 
 
 def _part(atom: Mapping[str, Any], name: str) -> Part:
-    kind = atom.get("k")
+    kind = _kind(atom)
     text = clean_text(_text(atom.get("t"))).text
     if kind == "text":
         return TextPart(id=name, text=text)
@@ -316,7 +324,7 @@ def _part(atom: Mapping[str, Any], name: str) -> Part:
         )
     if kind in MEDIA:
         return _media(atom, name, text)
-    return ProviderItem(id=name, kind=_text(atom.get("type")) or _text(kind), text=text)
+    return ProviderItem(id=name, kind=_text(atom.get("type")) or kind, text=text)
 
 
 def _media(atom: Mapping[str, Any], name: str, text: str) -> ImagePart | FilePart:
