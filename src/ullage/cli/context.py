@@ -17,7 +17,7 @@ from ullage.cli.sessions import chosen_session, newest_session
 from ullage.cli.table import LARGEST_NAMED
 from ullage.cli.text import counted
 from ullage.importers import Imported
-from ullage.meter.meter import Meter
+from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import Item
 from ullage.meter.window import DEFAULT_TRIGGER
@@ -76,7 +76,7 @@ def subject_of(
 
 def for_people(reading: Reading, imported: Imported) -> Reading:
     """The reading with notes for a person: options of the command line in the place of a program's arguments."""
-    notes = [note for note in reading.notes if reading.window.tokens or not note.startswith("The window of ")]
+    notes = [note for note in reading.notes if reading.window.tokens or not note.startswith(UNKNOWN_WINDOW)]
     if imported.other_sessions:
         others = counted(imported.other_sessions, "other session")
         notes.append(f"The file holds {others}; --session ID chooses one, `ullage sessions --json` has the ids.")

@@ -109,6 +109,13 @@ class Fold:
         return self.system is None or self.tools is None
 
     @property
+    def unsaid(self) -> str:
+        """What of every request nobody has shown, in words; empty when all is known."""
+        if self.system is None:
+            return "System prompt and tools are" if self.tools is None else "The system prompt is"
+        return "Tools are" if self.tools is None else ""
+
+    @property
     def user_turn(self) -> bool:
         """Whether the next request begins a turn. At rest it is taken to."""
         return bool(self.since.users) or not (self.open_calls or self.since.results)
@@ -139,7 +146,7 @@ class Fold:
                 self.earlier_reasoning(),
                 media=self.view.media,
                 history=bool(self.view.holders),
-                unknown=self.partly_unlogged,
+                missing=self.unsaid,
             )
         return self.forecaster.next(
             self.anchor,

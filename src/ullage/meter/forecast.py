@@ -174,9 +174,9 @@ class Forecaster:
     # -- the forecast --
 
     def opening(
-        self, fixed: Fixed, messages: float, earlier: float, *, media: float, history: bool, unknown: bool
+        self, fixed: Fixed, messages: float, earlier: float, *, media: float, history: bool, missing: str
     ) -> Forecast:
-        """A request before which nothing was reported. ``unknown``: system prompt and tools were never shown."""
+        """A request before which nothing was reported. ``missing`` names what was never shown, for a note."""
         exact = max(0.0, fixed.tokens + messages + earlier)
         situation = Content(
             stratum=self.template.stratum,
@@ -200,7 +200,7 @@ class Forecaster:
             removed=0.0,
             reasoning=earlier,
             label="estimated: no call has reported its usage yet",
-            notes=("System prompt and tools are not in the log: the number is a lower bound.",) if unknown else (),
+            notes=(f"{missing} not in the log: the number is a lower bound.",) if missing else (),
         )
 
     def next(
@@ -232,6 +232,9 @@ class Forecaster:
         # What is left of the last request can't be less than nothing, whatever the estimates of what left it say.
         held = max(0.0, anchor.input + moved + changed - removed)
         removed = anchor.input + moved + changed - held
+        gone = removed - moved
+        if gone < 0:  # reasoning that counts again, or an edit that made a message longer
+            changed, gone = changed - gone, 0.0
         exact = max(0.0, estimate.exact - anchor.input + held)
         doubt = with_changes(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact)
         below, above = half_widths(doubt)
@@ -247,7 +250,7 @@ class Forecaster:
             last_output=estimate.answer_kept,
             new=estimate.added,
             changed=changed,
-            removed=removed - moved,
+            removed=gone,
             reasoning=earlier + estimate.reasoning_kept,
             label=_label(anchor, estimate, removed=removed, changed=changed),
             notes=(f"This conversation showed rule {estimate.rule} to be the other way round.",)

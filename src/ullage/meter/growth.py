@@ -232,6 +232,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     user_turn: bool = False
     tool_turn: bool = False
+    kind: str = ""
+    """What is added, where messages of its kind have an offset of their own: the names of the tools that answered."""
     changed: float = 0.0
     """Tokens by which system prompt and tools are estimated to differ from the last call's."""
     altered: bool = False
@@ -305,7 +307,7 @@ def next_input(
     answer = _Kept(0.0) if family.forgets and begins else _answer_kept(anchor, family, hidden, kept=kept)
     left = 0.0 if kept or not begins else anchor.earlier
     content = added.text * learnt.ratio(family) + added.media
-    offset = learnt.offset(is_user=begins) if added.results < 2 else 0.0
+    offset = learnt.offset(is_user=begins, kind=situation.kind) if added.results < 2 else 0.0
     framing = family.framing_for(kept=kept)
     grown = content + added.wrapping(family, kept=kept) + framing.step + offset + situation.changed
     exact = max(0.0, anchor.input + answer.tokens - left + grown)

@@ -51,6 +51,9 @@ from ullage.usage import Usage
 
 log = logging.getLogger("ullage.meter")
 
+UNKNOWN_WINDOW = "The window of"
+"""How the note begins that says so, for a display with words of its own."""
+
 PROVIDERS = {
     "anthropic": "messages",
     "openai": "responses",
@@ -346,7 +349,7 @@ class Meter:
         notes = list(forecast.notes)
         if fold.denominators.window.tokens is None:
             name = fold.model or "this model"
-            notes.append(f"The window of {name} is unknown: set window=… (or default_window=…) to say it.")
+            notes.append(f"{UNKNOWN_WINDOW} {name} is unknown: set window=… (or default_window=…) to say it.")
         return tuple(notes)
 
     def _log_actual(self) -> None:

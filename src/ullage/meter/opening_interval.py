@@ -51,7 +51,7 @@ class Widths(NamedTuple):
 EXACT: Final = {
     "openai": Widths(Amount(0, 0), Amount(0.6, 0.01), Amount(2, 0.01)),
     "claude": Widths(Amount(3, 0.09), Amount(2, 0.014), Amount(3, 0.04)),
-    "gemini": Widths(Amount(2, 0.09), Amount(2, 0.12), Amount(2, 0.2)),
+    "gemini": Widths(Amount(2, 0.09), Amount(2, 0.14), Amount(2, 0.2)),
     "open": Widths(Amount(2, 0.15), Amount(4, 0.06), Amount(4, 0.3)),
     "other": Widths(Amount(3, 0.06), Amount(4, 0.12), Amount(4, 0.3)),
 }
