@@ -7,12 +7,24 @@
     │   └── InvalidRequest        a request body that is none of the known wires'
     ├── LedgerError               a row that can't follow the ones before it
     ├── SettingError              an unknown setting, or a value it can't take
-    └── MissingExtra              an optional package is needed for what was asked
+    ├── MissingExtra              an optional package is needed for what was asked
+    └── ProviderError             the provider refused a call or failed at it
+        ├── BadKey                the key is missing, wrong or expired
+        ├── PermissionDenied      the key may not do this
+        ├── NotFound              no such model, endpoint or object
+        ├── RequestRejected       the request breaks a rule of the wire
+        │   ├── Overflow          it does not fit into the window
+        │   ├── BodyTooLarge      it has too many bytes
+        │   └── ContentFiltered   a filter withheld the prompt or the answer
+        ├── RateLimited           too many requests or tokens a minute; may be tried again
+        ├── QuotaExhausted        no money or no quota left; trying again does not help
+        ├── Overloaded            the provider has no capacity right now; may be tried again
+        └── ServerError           the provider failed, or answered with nothing that can be read; may be tried again
 
 A message says what happened, to what, and what to do next; the cause is kept with ``raise … from``.
 """
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 
 class UllageError(Exception):
@@ -61,3 +73,102 @@ class SettingError(UllageError):
 
 class MissingExtra(UllageError):
     """An optional package is needed for what was asked; the message says how to install it."""
+
+
+class ProviderError(UllageError):
+    """The provider refused a call or failed at it.
+
+    ``status`` is the HTTP status, ``None`` for an error inside a stream; ``code`` and ``said`` are the provider's own
+    words, without keys; ``retry_after_s`` is how many seconds it asks to wait; ``request_id`` is its name for the call.
+    """
+
+    may_retry: ClassVar[bool] = False
+    """Whether the same request can succeed later."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        said: str = "",
+        retry_after_s: float | None = None,
+        request_id: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.said = said
+        self.retry_after_s = retry_after_s
+        self.request_id = request_id
+
+
+class BadKey(ProviderError):
+    """The key is missing, wrong or expired."""
+
+
+class PermissionDenied(ProviderError):
+    """The key is good, but may not do this."""
+
+
+class NotFound(ProviderError):
+    """The provider has no such model, endpoint or object."""
+
+
+class RequestRejected(ProviderError):
+    """The request breaks a rule of the wire; sending it again gives the same answer."""
+
+
+class Overflow(RequestRejected):
+    """The request does not fit into the model's window.
+
+    ``limit``, ``count`` and ``max_output`` are tokens, where the provider named them: what fits, what was sent, and the
+    output that was asked for beside it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: int | None = None,
+        count: int | None = None,
+        max_output: int | None = None,
+        status: int | None = None,
+        code: str = "",
+        said: str = "",
+        request_id: str = "",
+    ) -> None:
+        super().__init__(message, status=status, code=code, said=said, request_id=request_id)
+        self.limit = limit
+        self.count = count
+        self.max_output = max_output
+
+
+class BodyTooLarge(RequestRejected):
+    """The request has too many bytes, whatever its tokens."""
+
+
+class ContentFiltered(RequestRejected):
+    """A filter withheld the prompt or the answer."""
+
+
+class RateLimited(ProviderError):
+    """Too many requests or tokens in a short time."""
+
+    may_retry = True
+
+
+class QuotaExhausted(ProviderError):
+    """No money or no quota left; waiting a little does not help."""
+
+
+class Overloaded(ProviderError):
+    """The provider has no capacity right now."""
+
+    may_retry = True
+
+
+class ServerError(ProviderError):
+    """The provider failed, or answered with something that can't be read."""
+
+    may_retry = True

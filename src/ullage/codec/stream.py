@@ -1,0 +1,116 @@
+"""What a decoder is fed and what it gives: server events in, stream events and one answer out.
+
+A decoder belongs to one model call::
+
+    decoder = decoder_for(request, message_id="m7", call="c7")
+    for event in server_events:
+        for out in decoder.feed(event): ...
+    answer = decoder.finish(complete=True)
+
+``feed`` never raises for what a server may send: a broken event is ignored, an error sent inside the stream comes out
+as ``StreamFailed``. ``finish(complete=False)`` is for a connection that broke. Cancelling between two feeds is safe:
+``finish(complete=False)`` then gives what was delivered so far.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Protocol
+
+from ullage.errors import ProviderError
+from ullage.messages import Message, Part
+from ullage.usage import Usage
+
+
+class ServerEvent(NamedTuple):
+    """One server-sent event: the bytes of its ``data`` lines, joined by line feeds, and its name if it had one."""
+
+    data: bytes
+    name: str = ""
+
+
+class TextDelta(NamedTuple):
+    """More text of the answer. The deltas of a part, joined, are exactly its text."""
+
+    part: str
+    text: str
+
+
+class ReasoningDelta(NamedTuple):
+    """More readable reasoning; often a summary of it."""
+
+    part: str
+    text: str
+
+
+class CallDelta(NamedTuple):
+    """More of a tool call's arguments, as the model writes them; ``text`` is empty when only the call has begun."""
+
+    part: str
+    call_id: str
+    name: str
+    text: str = ""
+
+
+class PartDone(NamedTuple):
+    """A part is whole and will not change any more."""
+
+    part: Part
+
+
+class UsageSeen(NamedTuple):
+    """What the stream has reported so far; a later one replaces it. ``final`` is False until the answer is finished."""
+
+    usage: Usage
+
+
+class StreamFailed(NamedTuple):
+    """The server reported an error inside a stream that began well."""
+
+    error: ProviderError
+
+
+StreamEvent = TextDelta | ReasoningDelta | CallDelta | PartDone | UsageSeen | StreamFailed
+
+Stop = Literal["stop", "tool_calls", "length", "refused", "paused", "context_full", "other", ""]
+"""Why the model ended, in one vocabulary.
+
+``stop``: it was done, or met a stop sequence. ``tool_calls``: it waits for results. ``length``: the output limit was
+reached, so its last part may be cut. ``refused``: the model or a filter withheld the answer. ``paused``: a server-side
+loop wants the answer sent back to go on. ``context_full``: the window was full. ``other``: a word this version does not
+know. Empty: nothing was said.
+"""
+
+
+class Answer(NamedTuple):
+    """What one model call gave.
+
+    ``outcome`` is ``finished`` when the terminal event came, ``dropped`` when it did not, ``failed`` when the server
+    reported an error instead (then ``error`` is set). A dropped or failed answer holds what was delivered; its tool
+    calls may be cut and must not run. ``said`` is the provider's own word for ``stop``.
+    """
+
+    message: Message
+    usage: Usage
+    stop: Stop
+    outcome: Literal["finished", "dropped", "failed"]
+    model: str = ""
+    response_id: str = ""
+    said: str = ""
+    error: ProviderError | None = None
+
+
+class Decoder(Protocol):
+    """Reads the events of one streamed answer. One per call; not to be used after ``finish``."""
+
+    @property
+    def is_done(self) -> bool:
+        """True once the stream's terminal event has come: what follows may be left unread."""
+        ...
+
+    def feed(self, event: ServerEvent) -> list[StreamEvent]:
+        """What the event adds, in order. Never raises for foreign data, ignores what it doesn't know."""
+        ...
+
+    def finish(self, complete: bool) -> Answer:
+        """The answer. ``complete`` says that the server closed the stream in good order, without a broken line."""
+        ...
