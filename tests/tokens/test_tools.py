@@ -86,6 +86,16 @@ def test_a_hosted_tool_has_no_declaration_and_a_share_of_its_own() -> None:
     assert held.hosted == held.tokens > 1_000
 
 
+def test_gemini_3_has_a_prompt_for_hosted_tools_once() -> None:
+    kind = ("generateContent", "google", "gemini-3-flash-preview")
+    search = Tool(name="googleSearch", kind="googleSearch")
+    code = Tool(name="codeExecution", kind="codeExecution")
+    assert cost(kind, search) > 50
+    assert cost(kind, search, code) - cost(kind, search) < 10
+    held = tools_cost((search,), template_for(*kind), family_for(*kind), BPE)
+    assert held.hosted == held.tokens
+
+
 def test_vertex_counts_a_tool_without_words_by_its_name() -> None:
     bare = Tool(name="get_file", schema=msgspec.Raw(b'{"type":"object","properties":{}}'))
     assert cost(("generateContent", "vertex", "gemini-2.5-flash"), bare) == 4

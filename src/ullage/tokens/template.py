@@ -68,6 +68,8 @@ class Template(NamedTuple):
     """Added where there is a system prompt."""
     thinking: float = 0.0
     """Added where thinking is on."""
+    hosted: float = 0.0
+    """Added once where there are tools that run on the provider's side, beside what each of them adds."""
     stratum: str = "other"
     """Whose residuals the interval is taken from (``ullage.meter.opening``)."""
     n: int = 0
@@ -165,7 +167,9 @@ _STUDIO_25: Final = Template(
 )
 _UNSCALED: Final = 1 / 0.96
 """Gemini 3's family is charged 0.96 of its count over long texts; short ones come out even."""
-_STUDIO_3: Final = _STUDIO_25._replace(tools=ToolRule("declaration", once=8, none_is_free=True), text=_UNSCALED, n=70)
+_STUDIO_3: Final = _STUDIO_25._replace(
+    tools=ToolRule("declaration", once=8, none_is_free=True), hosted=85, text=_UNSCALED, n=70
+)
 _STUDIO_2: Final = _STUDIO_25._replace(base=0, tools=ToolRule("words", ratio=1.15, none_is_free=True), n=25)
 _VERTEX: Final = _STUDIO_25._replace(base=0, tools=ToolRule("words", once=2, nested=60, none_is_free=True), n=89)
 

@@ -168,6 +168,9 @@ def tools_cost(
     elif choice.mode in {"forced", "named"}:
         asked = rule.forced
     hosted = sum(cost for tool, cost in zip(tools, each, strict=True) if is_hosted(tool))
+    if any(is_hosted(tool) and not tool.deferred for tool in tools):
+        overhead += template.hosted
+        hosted += template.hosted
     return ToolsCost(overhead, asked if declared else 0.0, each, deferred, hosted)
 
 
