@@ -72,13 +72,16 @@ class Runs:
 
 
 def run_once(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Cost:
-    """Run a command to its end; its output is read by nobody. Raises ``CommandFailed`` with its last words."""
+    """Run a command to its end; its output is read by nobody. Raises ``CommandFailed`` with its last words.
+
+    A Python that is run may always write its bytecode, so that from the second run on it is cached, as it is for users.
+    """
     report = Path(__file__).parent / "out" / f"run-{os.getpid()}.json"
     report.parent.mkdir(exist_ok=True)
+    given = {**(os.environ if environment is None else environment)}
+    given.pop("PYTHONDONTWRITEBYTECODE", None)
     launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(report), *command]
-    done = subprocess.run(
-        launcher, env=dict(os.environ if environment is None else environment), stderr=subprocess.PIPE, check=False
-    )
+    done = subprocess.run(launcher, env=given, stderr=subprocess.PIPE, check=False)
     if not report.exists():
         raise CommandFailed(done.stderr.decode(errors="replace")[-500:])
     wall, cpu, peak, code = json.loads(report.read_text())

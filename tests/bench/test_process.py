@@ -1,4 +1,5 @@
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,3 +26,10 @@ def test_the_warm_up_is_not_counted() -> None:
     runs = run_in_turn({"bare": [sys.executable, "-c", "pass"]}, count=2)
     assert len(runs["bare"].runs) == 2
     assert runs["bare"].median.peak_mb > 1
+
+
+def test_bytecode_is_cached_from_the_second_run_on(tmp_path: Path) -> None:
+    (tmp_path / "cask.py").write_text("LITRES = 225\n")
+    environment = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    run_once([sys.executable, "-c", "import cask"], environment=environment)
+    assert list(tmp_path.glob("__pycache__/cask.*.pyc"))
