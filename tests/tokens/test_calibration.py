@@ -66,8 +66,8 @@ def test_whatever_is_seen_the_state_is_bounded(rows: list[tuple[float, float]]) 
     learnt = after(*[seen(content, residual) for content, residual in rows])
     assert len(learnt.residuals) <= MEMORY
     assert 0.5 <= learnt.ratio(GENERIC) <= 2.0
-    assert 0.4 <= learnt.below <= 1.75
-    assert 0.4 <= learnt.above <= 1.75
+    assert 0.4 <= learnt.below <= 2.0
+    assert 0.4 <= learnt.above <= 2.0
     assert learnt.n == len(rows)
 
 
@@ -138,3 +138,22 @@ def test_models_learn_apart_and_the_state_survives_storage() -> None:
     assert again == calibration
     assert again.of("anthropic", "claude").residuals[0].residual == 6
     assert again.of("nobody", "knows") is NOTHING_LEARNT
+
+
+def test_results_of_one_tool_have_an_offset_of_their_own() -> None:
+    told = [seen(30, residual, kind=kind) for residual, kind in ((-6, "edit"), (9, "read")) * 3]
+    learnt = after(*told)
+    assert learnt.offset(is_user=False, kind="edit") == -6
+    assert learnt.offset(is_user=False, kind="read") == 9
+    assert learnt.offset(is_user=False) == 0
+
+
+def test_a_kind_that_was_hardly_seen_gets_the_offset_of_all() -> None:
+    learnt = after(*[seen(30, 6, kind="bash")] * 4)
+    assert learnt.offset(is_user=False, kind="write") == 6
+
+
+def test_a_kinds_offset_is_wrapping_and_never_content() -> None:
+    learnt = after(*[seen(30, 400, kind="task")] * 5)
+    assert learnt.offset(is_user=False, kind="task") == 0
+    assert after(*[seen(150, 30, kind="task")] * 5)._kind_offsets == {}

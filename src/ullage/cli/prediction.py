@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ullage.importers import recordings
 from ullage.importers.recordings import Pair
-from ullage.messages import FilePart, ImagePart, Request
+from ullage.messages import FilePart, ImagePart, Request, ToolResultPart
 from ullage.meter import growth, opening
 from ullage.meter.growth import Added, Anchor, Answer, Estimate, Situation
 from ullage.meter.interval import half_widths
@@ -118,6 +118,7 @@ class Predictor:
             model=pair.model,
             user_turn=pair.user_turn,
             tool_turn=pair.tool_turn,
+            kind=_kind(pair),
             changed=changed,
             altered=pair.altered,
             disturbed=pair.disturbed,
@@ -128,6 +129,12 @@ class Predictor:
         """The plain sum of what is seen, for a row without the first call's input: its true size can't be known."""
         high = round(estimate.exact * 4 + 10_000)
         return growth.with_bounds(estimate, low=0, high=high)
+
+
+def _kind(pair: Pair) -> str:
+    """The tools whose results a pair adds."""
+    results = (part for message in pair.new for part in message.of_type(ToolResultPart))
+    return "+".join(sorted(pair.call_names.get(part.call_id) or part.name for part in results))
 
 
 def _observation(
@@ -144,6 +151,7 @@ def _observation(
         expected=widths.above,
         expected_below=widths.below,
         is_user=shown.doubt.begins_turn,
+        kind=_kind(pair),
         hidden=hidden if shown.reasoning_kept > 0 else -hidden,
         rule=shown.rule,
         sound=not (added.media or pair.disturbed or pair.altered or pair.placeholder),

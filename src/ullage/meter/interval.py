@@ -50,10 +50,10 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, scale_below=1.0, scale_above=1.0)
 
 
-UNLOGGED = 360.0
+UNLOGGED = 400.0
 """Tokens by which a program's own additions, such as reminders, exceed what its log says, in a large session."""
 
-SESSION = 16.0
+SESSION = 20.0
 """Tokens by which the wrapping differs between programs, in a large session."""
 
 HALF_SESSION_AT = 15_000.0

@@ -13,7 +13,7 @@ import msgspec
 
 from ullage.tokens.families import Family
 
-MEMORY: Final = 24
+MEMORY: Final = 32
 """Residuals that are kept."""
 
 SMALL: Final = 200.0
@@ -21,6 +21,12 @@ SMALL: Final = 200.0
 
 OFFSET_FROM: Final = 4
 """Residuals of small messages before an offset is believed."""
+
+KIND_BELOW: Final = 100.0
+KIND_FROM: Final = 3
+KIND_RANGE: Final = 60.0
+"""The same for messages of one kind, such as the results of one tool, whose wrapping is more alike: content below which
+they speak of it, residuals before it is believed, and the most tokens it can be."""
 
 STEADY: Final = 2.0
 """An offset is believed when it is above this many median absolute deviations."""
@@ -37,7 +43,7 @@ COVERED: Final = 0.96
 SCALE_DOUBT: Final = 8.0
 """Observations that the scale 1 counts for."""
 
-SCALE_RANGE: Final = (0.4, 1.75)
+SCALE_RANGE: Final = (0.4, 2.0)
 
 FLIP_FROM: Final = 40.0
 FLIP_WITHIN: Final = 0.15
@@ -62,6 +68,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     expected_below: float = 0.0
     """The same below it; 0 is as far as above."""
     is_user: bool = False
+    kind: str = ""
+    """What was added, for offsets of its own: the names of the tools whose results they were; empty is of no kind."""
     hidden: float = 0.0
     rule: str = ""
     sound: bool = True
@@ -75,6 +83,7 @@ class Residual(msgspec.Struct, frozen=True, array_like=True):
     is_user: bool
     relative: float
     """The error against the half-width that was expected; positive for an underestimate."""
+    kind: str = ""
 
 
 class _Ratios(NamedTuple):
@@ -104,8 +113,14 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         shrunk = 1 + (seen.middle - 1) * seen.number / (seen.number + doubt)
         return min(RATIO_RANGE[1], max(RATIO_RANGE[0], shrunk))
 
-    def offset(self, *, is_user: bool) -> float:
-        """Tokens added per call: the median of what small messages were off, where it is steady."""
+    def offset(self, *, is_user: bool, kind: str = "") -> float:
+        """Tokens added per call: the median of what small messages were off, where it is steady.
+
+        Messages of the same kind are asked first, those of all kinds where there are too few of it.
+        """
+        own = self._kind_offsets.get(kind)
+        if own is not None:
+            return own
         return self._user_offset if is_user else self._loop_offset
 
     @cached_property
@@ -114,20 +129,26 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         return _Ratios(len(ratios), median(ratios) if ratios else 1.0)
 
     @cached_property
+    def _kind_offsets(self) -> dict[str, float]:
+        """The offset of each kind that was seen often enough."""
+        kinds: dict[str, list[float]] = {}
+        for each in self.residuals:
+            if each.kind and each.content < KIND_BELOW:
+                kinds.setdefault(each.kind, []).append(each.residual)
+        known = {kind: _steady(residuals) for kind, residuals in kinds.items() if len(residuals) >= KIND_FROM}
+        return {kind: offset if abs(offset) <= KIND_RANGE else 0.0 for kind, offset in known.items()}
+
+    @cached_property
     def _user_offset(self) -> float:
-        return self._steady_offset(is_user=True)
+        return self._small_offset(is_user=True)
 
     @cached_property
     def _loop_offset(self) -> float:
-        return self._steady_offset(is_user=False)
+        return self._small_offset(is_user=False)
 
-    def _steady_offset(self, *, is_user: bool) -> float:
+    def _small_offset(self, *, is_user: bool) -> float:
         small = [each.residual for each in self.residuals if each.content < SMALL and each.is_user == is_user]
-        if len(small) < OFFSET_FROM:
-            return 0.0
-        middle = median(small)
-        spread = median(abs(each - middle) for each in small)
-        return middle if abs(middle) > STEADY * max(spread, 0.5) else 0.0
+        return _steady(small) if len(small) >= OFFSET_FROM else 0.0
 
     def flips(self, rule: str, begins_turn: bool) -> bool:
         """Whether a reasoning rule was seen to be the other way round."""
@@ -159,6 +180,13 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
 NOTHING_LEARNT: Final = Learnt()
 
 
+def _steady(residuals: list[float]) -> float:
+    """The median of the residuals if they agree on it, else 0."""
+    middle = median(residuals)
+    spread = median(abs(each - middle) for each in residuals)
+    return middle if abs(middle) > STEADY * max(spread, 0.5) else 0.0
+
+
 def _key(rule: str, begins_turn: bool) -> str:
     return f"{rule} {'turn' if begins_turn else 'loop'}"
 
@@ -176,7 +204,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
     if seen.sound:
         expected = seen.expected if seen.corrected > 0 else seen.expected_below or seen.expected
         relative = max(-10.0, min(10.0, seen.corrected / expected)) if expected > 0 else 0.0
-        kept = (*kept, Residual(seen.content, residual, seen.is_user, relative))[-MEMORY:]
+        kept = (*kept, Residual(seen.content, residual, seen.is_user, relative, seen.kind))[-MEMORY:]
     actual = max(1, seen.actual)
     return Learnt(
         n=n,
