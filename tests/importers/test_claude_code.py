@@ -263,3 +263,14 @@ def test_a_snapshot_of_the_prompt_gives_system_and_tools() -> None:
         ("instructions", "Use tabs."),
     ]
     assert [(tool.name, bytes(tool.schema)) for tool in reader.rows.tools] == [("Read", b'{"type":"object"}')]
+
+
+@pytest.mark.parametrize(("text", "origin"), [("<system-reminder>be brief", "injected"), ("stop that", "said")])
+def test_what_stands_beside_a_result_is_a_message_of_its_own(text: str, origin: str) -> None:
+    reader = ClaudeCodeReader()
+    content = [{"type": "tool_result", "tool_use_id": "t2", "content": "late"}, {"type": "text", "text": text}]
+    line = {"type": "user", "uuid": "z1", "parentUuid": "a5", "message": {"role": "user", "content": content}}
+    events = [*reader.feed([*lines("session"), msgspec.json.encode(line)]), *reader.settle()]
+    session = Folded(events)
+    assert session.said()[-2:] == ["tool: [Read] late", f"user: {text}"]
+    assert session.messages[session.view[-1]].origin == origin

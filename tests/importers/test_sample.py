@@ -1,3 +1,4 @@
+from itertools import pairwise
 from pathlib import Path
 
 from examples.make_session import written
@@ -25,5 +26,5 @@ def test_the_sample_session_shows_what_a_log_may_hold() -> None:
 
 def test_in_the_sample_the_context_grows_but_where_something_left_it() -> None:
     sizes = [size for size in Folded(read(SAMPLE).events).inputs() if size is not None]
-    falls = [after for before, after in zip(sizes, sizes[1:], strict=False) if after < before]
+    falls = [after for before, after in pairwise(sizes) if after < before]
     assert len(falls) == 2

@@ -16,7 +16,7 @@ The format is internal to the program and changes between releases
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -28,7 +28,7 @@ from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.importers.tree import Tree
-from ullage.messages import Message, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import Message, Origin, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from ullage.usage import Usage
 
 WIRE = "messages"
@@ -237,7 +237,7 @@ class ClaudeCodeReader(Reader):
             self._pass(entry)
             raise Unusable("user line without content")
         results = [part for part in parts if isinstance(part, ToolResultPart)]
-        if self._open is not None and results and len(results) == len(parts):
+        if self._open is not None and len(results) == len(parts):
             held = Message(id=name, role="tool", parts=tuple(parts))
             self._open.held.append(held)
             self.rows.messages.setdefault(name, held)
@@ -249,11 +249,16 @@ class ClaudeCodeReader(Reader):
             return
         self._flush_boundary(None)
         self._follow(entry, can_restart=not results)
-        injected = entry.get("isMeta") is True
-        role: Role = "tool" if results and len(results) == len(parts) else "user"
-        self.rows.add(Message(id=name, role=role, parts=tuple(parts), origin="injected" if injected else "said"))
+        beside: list[Part] = [part for part in parts if not isinstance(part, ToolResultPart)]
+        injected = entry.get("isMeta") is True or (bool(results) and _is_reminder(beside))
+        if results:
+            self.rows.add(Message(id=name, role="tool", parts=tuple(results)))
+            name = self.rows.unique(f"{name}.beside") if beside else name
+        if beside:
+            origin: Origin = "injected" if injected else "said"
+            self.rows.add(Message(id=name, role="user", parts=tuple(beside), origin=origin))
+            self._notice(beside, injected or bool(results))
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
-        self._notice(parts, injected or bool(results))
 
     def _parts(self, name: str) -> LogParts:
         return LogParts(name, WIRE, provider=self.rows.provider or "anthropic", model=self.rows.model)
@@ -446,6 +451,11 @@ def _characters(part: Part) -> int:
             return len(part.name) + len(part.arguments)
         case _:
             return 0
+
+
+def _is_reminder(parts: Sequence[Part]) -> bool:
+    """Whether the program wrote these, as against a person."""
+    return all(isinstance(part, TextPart) and part.text.startswith("<system-reminder>") for part in parts)
 
 
 def _provider(model: str) -> str:
