@@ -81,7 +81,7 @@ class Widths(NamedTuple):
 
 def half_widths(doubt: Doubt) -> Widths:
     """The interval of an estimate. Both are at least 2 tokens."""
-    base = 5.5 if doubt.framing_n >= 10 else 11.0
+    base = 6.0 if doubt.framing_n >= 10 else 13.0
     if doubt.results > 1:
         base += 4.0
     if not doubt.known:
