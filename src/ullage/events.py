@@ -44,8 +44,9 @@ class Envelope(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """Names the exact content of a request.
 
-    ``digest`` is a rolling hash over ids and revisions of the parts, ``count`` how many messages it covers. Two requests
-    with equal fingerprints sent the same thing; a request extends another if rolling on from its digest gives its own.
+    ``digest`` is a rolling hash over ids and revisions of the parts, ``count`` how many messages it covers. Two
+    requests with equal fingerprints sent the same thing; a request extends another if rolling on from its digest gives
+    its own.
     """
 
     wire: str = ""

@@ -21,9 +21,6 @@ from ullage.tokens.families import Family, family_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.text import TextCounter
 
-PUBLISHED = frozenset({"o200k", "cl100k"})
-"""Vocabularies that a tokenizer counts as the provider does."""
-
 
 class Prediction(NamedTuple):
     """The predicted input of a call, with its interval, and what came of it."""
@@ -122,7 +119,7 @@ class Predictor:
             changed=changed,
             altered=pair.altered,
             disturbed=pair.disturbed,
-            exact_text=self.counter.name == "bpe" and family.vocabulary in PUBLISHED and family.name.startswith("gpt"),
+            exact_text=self.counter.name == "bpe" and family.has_public_vocabulary,
         )
 
     def _without_anchor(self, estimate: Estimate, added: Added, family: Family) -> Estimate:

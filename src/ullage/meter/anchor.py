@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.messages import Message, ToolResultPart
+from ullage.meter.cost import TOOL_RESULTS
 from ullage.meter.growth import Added
 from ullage.meter.view import Entry
 from ullage.usage import Usage
@@ -42,6 +43,13 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
     users: int = 0
     results: int = 0
     messages: int = 0
+    tools: tuple[str, ...] = ()
+    """Names of the tools whose results these are."""
+
+    @property
+    def kind(self) -> str:
+        """What was added, where messages of its kind may have an offset of their own; empty is of no kind."""
+        return "+".join(sorted(self.tools)) if self.tools and not self.users else ""
 
     def plus(self, entry: Entry, *, quiet: bool = False) -> Since:
         """And this message. ``quiet`` messages, such as summaries, begin no turn."""
@@ -54,12 +62,16 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
     def _and(self, entry: Entry, sign: int, *, quiet: bool) -> Since:
         message = entry.message
         results = sum(isinstance(part, ToolResultPart) for part in message.parts)
+        tools = self.tools
+        if results and sign > 0:
+            tools = (*tools, *(part.name for part in entry.cost.parts if part.row == TOOL_RESULTS))
         return Since(
             added=self.added + entry.cost.added if sign > 0 else self.added - entry.cost.added,
             tokens=self.tokens + sign * entry.cost.tokens,
             users=max(0, self.users + sign * (not quiet and begins_turn(message))),
             results=max(0, self.results + sign * results),
             messages=max(0, self.messages + sign),
+            tools=tools,
         )
 
 

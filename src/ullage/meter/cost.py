@@ -22,7 +22,8 @@ from ullage.tokens.families import PLAIN, Family
 from ullage.tokens.text import TextCounter
 
 SUMMARY = "Summary"
-ROLE_ROWS = {"user": "You", "assistant": "Assistant", "system": "System notes", "tool": "Tool results"}
+TOOL_RESULTS = "Tool results"
+ROLE_ROWS = {"user": "You", "assistant": "Assistant", "system": "System notes", "tool": TOOL_RESULTS}
 ORIGIN_ROWS = {"summary": SUMMARY, "injected": "Reminders"}
 
 
@@ -123,7 +124,7 @@ def _part_cost(
             name = part.name or tool_names.get(part.call_id, "")
             shown = sum(media(inner, True) for inner in part.content if isinstance(inner, ImagePart | FilePart))
             tokens = result_tokens(part.text, family, counter) + shown + family.framing.result
-            return PartCost(part.id, "Tool results", name or "unknown tool", tokens)
+            return PartCost(part.id, TOOL_RESULTS, name or "unknown tool", tokens)
         case ImagePart():
             return PartCost(part.id, "Media", "images", media(part, False))
         case FilePart():

@@ -16,7 +16,7 @@ from ullage.meter import growth, opening
 from ullage.meter.anchor import Anchor, Forecast, Pending, Since
 from ullage.meter.carried import Carried
 from ullage.meter.cost import MessageCost, message_cost
-from ullage.meter.growth import Added, Answer, Situation
+from ullage.meter.growth import Answer, Situation
 from ullage.meter.interval import half_widths
 from ullage.meter.opening_interval import Situation as Content
 from ullage.meter.opening_interval import opening_interval
@@ -69,6 +69,7 @@ class Forecaster:
         self.unseen = replace(self.family, recounts=False)
         """The family for an answer that nobody has shown: its output is all there is to go by."""
         self.media_rule = media_rule_for(wire, provider, model)
+        self.exact_text = self.counter.name == "bpe" and self.family.has_public_vocabulary
 
     @property
     def counts_unsent(self) -> bool:
@@ -220,11 +221,10 @@ class Forecaster:
         """A request after one whose input was reported. ``earlier`` is the reasoning of all earlier answers now."""
         estimate = self._estimate(
             anchor,
-            since.added,
+            since,
             output=output,
             output_left=output_left,
             user_turn=user_turn,
-            tool_turn=bool(since.results),
             policy=policy,
             calibration=calibration,
         )
@@ -236,12 +236,16 @@ class Forecaster:
         if gone < 0:  # reasoning that counts again, or an edit that made a message longer
             changed, gone = changed - gone, 0.0
         exact = max(0.0, estimate.exact - anchor.input + held)
-        doubt = with_changes(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact)
-        below, above = half_widths(doubt)
-        left = max(0.0, anchor.input - removed)
-        further = hypot(CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input)
-        tokens = round(exact)
-        low, high = round(exact - hypot(below, further)), round(exact + hypot(above, further))
+        tokens, low, high = round(exact), estimate.low, estimate.high
+        if moved or changed or removed or anchor.spread:
+            below, above = half_widths(
+                with_changes(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact)
+            )
+            left = max(0.0, anchor.input - removed)
+            further = hypot(
+                CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input
+            )
+            low, high = round(exact - hypot(below, further)), round(exact + hypot(above, further))
         return Forecast(
             tokens=tokens,
             low=max(0, min(low, tokens)),
@@ -273,11 +277,10 @@ class Forecaster:
         estimate = partial(
             self._estimate,
             before.anchor,
-            before.since.added,
+            before.since,
             output=before.output,
             output_left=before.output_left,
             user_turn=pending.user_turn,
-            tool_turn=bool(before.since.results),
             policy=policy,
         )
         bare, shown = estimate(calibration=Calibration()), estimate(calibration=calibration)
@@ -294,6 +297,7 @@ class Forecaster:
             is_user=shown.doubt.begins_turn,
             hidden=hidden,
             rule=shown.rule,
+            kind=before.since.kind,
             sound=not (before.removed or before.changed or before.anchor.label or before.since.added.media),
         )
         return calibration.learn(self.provider, self.model, observation)
@@ -306,21 +310,26 @@ class Forecaster:
     def _estimate(
         self,
         anchor: Anchor,
-        added: Added,
+        since: Since,
         *,
         output: Entry | None,
         output_left: bool,
         user_turn: bool,
-        tool_turn: bool,
         policy: ReasoningPolicy,
         calibration: Calibration,
     ) -> growth.Estimate:
         answer = output.cost.answer if output is not None else None
         situation = Situation(
-            wire=self.wire, provider=self.provider, model=self.model, user_turn=user_turn, tool_turn=tool_turn
+            wire=self.wire,
+            provider=self.provider,
+            model=self.model,
+            user_turn=user_turn,
+            tool_turn=bool(since.results),
+            kind=since.kind,
+            exact_text=self.exact_text,
         )
         rule = situation.rule(anchor.stream)
-        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
+        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=situation.tool_turn)
         if output_left:
             usage = Usage(input=anchor.input, output=0)
             sent: SentBack = "none"
@@ -337,7 +346,7 @@ class Forecaster:
             sent_back=sent,
         )
         learnt = calibration.of(self.provider, self.model) if calibration.models else NOTHING_LEARNT
-        return growth.next_input(base, added, situation, self.family if answer else self.unseen, learnt)
+        return growth.next_input(base, since.added, situation, self.family if answer else self.unseen, learnt)
 
     def _growth_anchor(self, usage: Usage, answer: Answer) -> growth.Anchor:
         return growth.Anchor(

@@ -14,6 +14,9 @@ from typing import Final, NamedTuple
 from ullage.tokens import constants as c
 from ullage.tokens.constants import Answering, Framing
 
+PUBLISHED: Final = frozenset({"o200k", "cl100k"})
+"""Vocabularies that a tokenizer counts as the provider does."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
@@ -33,6 +36,11 @@ class Family:
     forgets: bool = False
     """Whether an answer is not charged again once a user's message follows it (DeepSeek R1: n=2, two providers)."""
     is_known: bool = True
+
+    @property
+    def has_public_vocabulary(self) -> bool:
+        """Whether a real tokenizer counts this family's text exactly."""
+        return self.vocabulary in PUBLISHED and self.name.startswith("gpt")
 
     def framing_for(self, *, kept: bool) -> Framing:
         """The constants for what follows an answer whose reasoning is (not) in the next input."""
