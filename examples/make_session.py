@@ -4,7 +4,7 @@ uv run python -m examples.make_session            writes examples/session.jsonl
 uv run python -m examples.make_session --check    exits 1 when the file is not what this script writes
 
 Everything in it is invented: the project (a tea timer called kettle), the conversation, and the token counts. The
-counts come from ``tokens`` below, a rough formula with some noise, not from a model or a tokenizer: the sample shows
+counts come from ``tokens`` below, which is Ullage's own estimate, with some noise, not from a model: the sample shows
 what a reading looks like, and nothing can be concluded from it about how exact readings are.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from examples import kettle
+from ullage.tokens.text import counter_for
 
 HERE = Path(__file__).parent
 SESSION = "0b5e55ed-0000-4000-8000-00000000ea70"
@@ -28,15 +28,21 @@ MODEL = "claude-opus-4-5-20251101"
 CWD = "/home/ann/kettle"
 VERSION = "2.1.42"
 
-PER_MESSAGE, PER_RESULT, PER_CALL = 5, 14, 30
+PER_MESSAGE, PER_RESULT, PER_FURTHER_RESULT, PER_CALL, PER_ARGUMENT = 5, 13, 43, 30, 7.5
 """Tokens that a message, a tool result and a tool call are given beside their text. Invented, in a likely size."""
 
 Json = dict[str, Any]
 
 
 def tokens(text: str) -> int:
-    """A rough count: words, numbers and single marks, a fifth more of them for what a tokenizer would split."""
-    return round(1.2 * len(re.findall(r"[A-Za-z]+|\d{1,3}|[^\w\s]|_", text)))
+    """Tokens of a text as Claude's are estimated. Needs ``ullage[bpe]``."""
+    return round(counter_for("bpe").count(text, "claude"))
+
+
+def size_of_call(use: Json) -> float:
+    """A tool call: its name and arguments, each argument wrapped on its own."""
+    written = [json.dumps(value) if not isinstance(value, str) else value for value in use["input"].values()]
+    return PER_CALL + tokens(use["name"]) + sum(tokens(text) + PER_ARGUMENT for text in (*use["input"], *written))
 
 
 @dataclass
@@ -87,7 +93,7 @@ class Session:
         self.line("attachment", attachment={"type": "deferred_tools_delta", **deferred})
         for text in (kettle.SYSTEM, kettle.INSTRUCTIONS, kettle.SKILLS, "\n".join(kettle.DEFERRED)):
             self.new(tokens(text))
-        self.new(sum(tokens(json.dumps(tool)) + 20 for tool in kettle.TOOLS) + 340)
+        self.new(sum(tokens(json.dumps(tool)) for tool in kettle.TOOLS) + 440)
 
     def ask(self, text: str) -> None:
         self.line("user", message={"role": "user", "content": text})
@@ -107,14 +113,14 @@ class Session:
         if text:
             blocks.append({"type": "text", "text": text})
         blocks += uses
-        shown = tokens(text) + sum(tokens(json.dumps(use["input"])) + PER_CALL for use in uses)
+        shown = tokens(text) + sum(size_of_call(use) for use in uses)
         output = round((shown + 1.2 * tokens(thinking) + 8) * self.chance.uniform(0.98, 1.02))
         self.answer(blocks, output, "tool_use" if uses and not final else "end_turn")
         self.context += output
-        for use, call in zip(uses, calls, strict=True):
+        for at, (use, call) in enumerate(zip(uses, calls, strict=True)):
             result = {"type": "tool_result", "tool_use_id": use["id"], "content": call.result}
             self.line("user", message={"role": "user", "content": [result]})
-            size = tokens(call.result) + PER_RESULT
+            size = tokens(call.result) + (PER_FURTHER_RESULT if at else PER_RESULT)
             self.sizes[use["id"]] = size
             self.new(size)
         if final:
