@@ -77,6 +77,8 @@ class SessionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, ta
     cwd: str = ""
     program: str = ""
     """Which program wrote the session, with its version where known."""
+    partial: bool = False
+    """True where the log begins in the middle: earlier history was sent and is not in it."""
 
 
 class ModelChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="model_changed"):

@@ -17,7 +17,13 @@ SECRET = "the password of the archive is swordfish"
 def write_log(path: Path, *, calls: int = CALLS, model: str = "claude-haiku-4-5", torn: bool = False) -> Path:
     """A session of ``calls`` calls, each followed by a tool's result; the reported inputs grow by 1,200 or more."""
     lines: list[dict[str, Any]] = [
-        {"type": "session", "id": "s1", "timestamp": "2026-01-02T03:04:05Z", "cwd": "/home/ann/app", "provider": "anthropic"},
+        {
+            "type": "session",
+            "id": "s1",
+            "timestamp": "2026-01-02T03:04:05Z",
+            "cwd": "/home/ann/app",
+            "provider": "anthropic",
+        },
         _message(0, {"role": "user", "content": [{"type": "text", "text": f"Fix the parser; {SECRET}"}]}),
     ]
     for number in range(calls):

@@ -102,6 +102,7 @@ class ClaudeCodeReader(Reader):
         super().__init__(name)
         self.tree = Tree(self.rows)
         self.attachments = Attachments(self.rows)
+        self._is_first = True
         self._open: _OpenCall | None = None
         self._boundary: _Boundary | None = None
         self._roots = 0
@@ -161,6 +162,9 @@ class ClaudeCodeReader(Reader):
             version = f.text(entry, "version")
             rows.program = f"claude-code {version}".strip()
             rows.session = session
+        if self._is_first and f.text(entry, "uuid"):
+            self._is_first = False
+            rows.partial = bool(f.text(entry, "parentUuid")) and entry.get("isSidechain") is not True
         rows.cwd = rows.cwd or f.text(entry, "cwd")
         rows.at = f.seconds(entry.get("timestamp")) or rows.at
 

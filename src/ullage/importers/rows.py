@@ -53,6 +53,8 @@ class Rows:
         self.session = session
         self.program = program
         self.cwd = ""
+        self.partial = False
+        """Whether the log begins in the middle of its conversation."""
         self.model = self.wire = self.provider = ""
         self.messages: dict[str, Message] = {}
         """Every message of the session by its id, also those that left the view."""
@@ -268,6 +270,7 @@ class Rows:
                 provider=self.provider,
                 cwd=self.cwd,
                 program=self.program,
+                partial=self.partial,
             )
         self._write(kind, **fields)
 

@@ -7,7 +7,7 @@ nothing but ``seq``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ullage.events import (
@@ -32,6 +32,7 @@ from ullage.messages import Message, SystemBlock, TextPart, Tool, ToolCallPart, 
 from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, begins_turn
 from ullage.meter.breakdown import Share
 from ullage.meter.carried import Carried
+from ullage.meter.clearing import cleared
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.spend import Purpose, Spend
@@ -80,6 +81,9 @@ class Fold:
         self.output_left = False
         """The last answer was removed or edited: its reported output is not in the next request."""
         self.removed = 0.0
+        self.partial = False
+        self.history_doubt = 0.0
+        """Tokens of history from before the log that may or may not have left with a compaction."""
         self.unlogged: float | None = None
         """Tokens the first actual held beyond what the events explain, where the log has no system prompt."""
         self.pending: dict[str, Pending] = {}
@@ -156,6 +160,7 @@ class Fold:
             user_turn=self.user_turn,
             changed=self.fixed.tokens - self.anchor.fixed,
             removed=self.removed,
+            doubt=self.history_doubt,
             earlier=self.earlier_reasoning(),
             policy=self.policy,
             calibration=self.calibration,
@@ -164,6 +169,7 @@ class Fold:
     # -- the session --
 
     def _started(self, event: SessionStarted) -> None:
+        self.partial = event.partial
         self._use_model(event.model, event.wire, event.provider)
 
     def _model(self, event: ModelChanged) -> None:
@@ -258,7 +264,8 @@ class Fold:
         cost = self.forecaster.message(message, self.view.tool_names)
         opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
         entry = self.view.add(message, cost, opening=opening)
-        if begins_turn(message) and not (self.since.results and self.forecaster.loop_survives_user):
+        in_loop = self.since.results or self.open_calls
+        if begins_turn(message) and not (in_loop and self.forecaster.loop_survives_user):
             self.carried.begin_turn()
         if entry.order == 1 and message.role == "system":
             self._count_fixed()
@@ -377,6 +384,11 @@ class Fold:
             entry = self.view.add(event.summary, cost, opening=cost.tokens)
             self.since = self.since.plus(entry, quiet=True)
             self.view.arrange([summary])
+        if self.partial and self.unlogged and self.anchor is not None:
+            # History from before the log went as well; how much of what was never shown it was, nobody can say.
+            self.history_doubt = self.unlogged / 2
+            self.unlogged -= self.history_doubt
+            self.removed += self.history_doubt
         self.compacted[event.compaction] = (left, summary, anchor + "\n" + "\n".join(order))
         self.compactions += 1
         self.marks.append("compaction")
@@ -459,6 +471,7 @@ class Fold:
             reasoning = pending.reasoning if pending is not None else 0.0
             beyond = context - messages - fixed - reasoning
             self.unlogged = max(0.0, beyond) if self.partly_unlogged else None
+            self.partial = self.partial and self.anchor is None
         self.anchor = Anchor(
             call=call,
             input=context,
@@ -471,7 +484,7 @@ class Fold:
         )
         self.output = own[-1] if own else None
         self.output_left = False
-        self.removed = 0.0
+        self.removed = self.history_doubt = 0.0
         self.since = Since()
         for entry in entries:
             if entry is not self.output:
@@ -503,45 +516,6 @@ class Fold:
                 first=pending.before is None,
             )
         )
-
-
-def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:
-    """The message with a notice in the place of these tool results' content."""
-    chosen = set(parts)
-    return _with_parts(
-        message,
-        tuple(
-            _cleared_result(part, notice) if isinstance(part, ToolResultPart) and part.id in chosen else part
-            for part in message.parts
-        ),
-    )
-
-
-def _cleared_result(part: ToolResultPart, notice: str) -> ToolResultPart:
-    return ToolResultPart(
-        id=part.id,
-        call_id=part.call_id,
-        name=part.name,
-        content=(TextPart(id=f"{part.id}.notice", text=notice),),
-        is_error=part.is_error,
-        cleared=True,
-        revision=part.revision + 1,
-        provider=part.provider,
-        extra=part.extra,
-    )
-
-
-def _with_parts(message: Message, parts: tuple[Any, ...]) -> Message:
-    return Message(
-        id=message.id,
-        role=message.role,
-        parts=parts,
-        origin=message.origin,
-        call=message.call,
-        interrupted=message.interrupted,
-        revision=message.revision + 1,
-        extra=message.extra,
-    )
 
 
 _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {

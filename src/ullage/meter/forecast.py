@@ -214,11 +214,15 @@ class Forecaster:
         user_turn: bool,
         changed: float,
         removed: float,
+        doubt: float,
         earlier: float,
         policy: ReasoningPolicy,
         calibration: Calibration,
     ) -> Forecast:
-        """A request after one whose input was reported. ``earlier`` is the reasoning of all earlier answers now."""
+        """A request after one whose input was reported.
+
+        ``earlier`` is the reasoning of all earlier answers now, ``doubt`` what may be off beside the usual.
+        """
         estimate = self._estimate(
             anchor,
             since,
@@ -243,7 +247,7 @@ class Forecaster:
             )
             left = max(0.0, anchor.input - removed)
             further = hypot(
-                CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input
+                CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input, doubt
             )
             low, high = round(exact - hypot(below, further)), round(exact + hypot(above, further))
         return Forecast(
