@@ -122,6 +122,7 @@ class Meter:
         self._calls = 0
         self._last: Request | None = None
         self._session = session
+        self._wire = wire
         if model:
             provider, model = split_model(model, provider)
             self._emit(SessionStarted(model=model, wire=wire or PROVIDERS.get(provider, ""), provider=provider))
@@ -136,7 +137,7 @@ class Meter:
         """
         if not isinstance(request, Request):
             fold = self._fold
-            request = read_body(request, wire=fold.wire or None, provider=fold.provider or None, model=fold.model)
+            request = read_body(request, wire=self._wire or None, provider=fold.provider or None, model=fold.model)
         self._last = request
         self._calls += 1
         name = call or f"call-{self._calls}"
