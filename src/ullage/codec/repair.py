@@ -1,0 +1,77 @@
+"""The validator before the flight: makes every request one that its wire accepts.
+
+    repaired = repair(request)
+    body = encode(repaired.request)
+
+What is repaired is repaired in the request that goes out and nowhere else: the words given are frozen and stay as they
+are, and so does the ledger they come from. The same history gives the same repairs every time, with the same ids and
+texts, and a longer history the repairs of the shorter one first: the provider's cache of the prefix holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ullage.codec.repair_content import clean_json, cleaned
+from ullage.codec.repair_names import legal_messages, legal_tools
+from ullage.codec.repair_notes import Notes, Repair
+from ullage.codec.repair_pairs import paired
+from ullage.codec.repair_reasoning import sound_parts
+from ullage.codec.repair_targets import Target, target_of
+from ullage.codec.repair_turns import in_turns
+from ullage.messages import Message, Request, SystemBlock
+
+__all__ = ["Repair", "Repaired", "repair"]
+
+
+class Repaired(NamedTuple):
+    """A request that can be sent, and what had to be changed.
+
+    ``names`` gives for each tool that is sent under another name the one it has with us: an answer's calls use the
+    former.
+    """
+
+    request: Request
+    repairs: tuple[Repair, ...]
+    names: Mapping[str, str]
+
+
+def repair(request: Request) -> Repaired:
+    """The request as its wire accepts it; the given one itself where it is in order. Never raises."""
+    target = target_of(request)
+    notes = Notes()
+    system = tuple(_system(block, notes) for block in request.system if block.text)
+    tools, names = legal_tools(request.tools, target, notes)
+    stored = request.params.get("store") is True or bool(request.chained)
+    sound = [kept for message in request.messages if (kept := _message(message, target, stored, notes)) is not None]
+    messages = tuple(
+        in_turns(legal_messages(paired(sound, notes), target, notes), target, notes, chained=bool(request.chained))
+    )
+    params = clean_json(request.params)
+    if params != request.params:
+        notes.add("text", "", "", "parameters made valid Unicode")
+    if not notes.repairs and len(system) == len(request.system):
+        return Repaired(request, (), names)
+    changed = replace(request, system=system, tools=tools, messages=messages, params=params)
+    return Repaired(changed, tuple(notes.repairs), names)
+
+
+def _system(block: SystemBlock, notes: Notes) -> SystemBlock:
+    text = cleaned(block.text)
+    if text is block.text:
+        return block
+    notes.add("text", "", "system", "text made valid Unicode")
+    return replace(block, text=text)
+
+
+def _message(message: Message, target: Target, stored: bool, notes: Notes) -> Message | None:
+    parts = sound_parts(message, target, stored=stored, notes=notes)
+    if not parts:
+        notes.add("empty", message.id, "", "a message with nothing to send left out")
+        return None
+    if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
+        return message
+    return replace(message, parts=parts)

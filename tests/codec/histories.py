@@ -1,0 +1,273 @@
+"""Broken histories out of a seed, and the rules a repaired one must keep, written down a second time."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from random import Random
+
+import msgspec
+
+from ullage.messages import (
+    Message,
+    Part,
+    ProviderData,
+    ProviderItem,
+    ReasoningPart,
+    Request,
+    Role,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+    UnknownPart,
+)
+
+TARGETS = (
+    ("messages", "anthropic", "claude-sonnet-4-5"),
+    ("messages", "anthropic", "claude-fable-5-1"),
+    ("responses", "openai", "gpt-5.2"),
+    ("chat", "openai", "gpt-4.1"),
+    ("chat", "deepseek", "deepseek-v4-pro"),
+    ("chat", "mistral", "mistral-large-latest"),
+    ("chat", "moonshot", "kimi-k2-thinking"),
+    ("generateContent", "google", "gemini-3-pro"),
+    ("generateContent", "google", "gemini-2.5-pro"),
+)
+IDS = ("call_1", "call_1", "toolu_01A", "functions.read:0", "", "ü\ud800", "x" * 94, "abcdef123", "a b", "c\0d")
+NAMES = ("read_file", "read_file", "shell", "my.tool/with spaces", "n" * 80, "7up", "", "naïve")
+TEXTS = ("hello", "hello", "", "   ", "half \ud83d", "nul \0 byte", "smile 😀", "\udcff\udcfe", "long " * 50)
+ARGUMENTS = (
+    '{"path": "a.txt"}',
+    '{"path": "a.txt"}',
+    "{}",
+    "",
+    '{"path": "a.t',
+    "[1, 2]",
+    '"text"',
+    '{"a": "\\ud800"}',
+    '{"a": "\\u0000"}',
+    "not json \ud800",
+    '{"a": NaN}',
+    "[" * 3000,
+)
+
+
+def data(fields: object, target: tuple[str, str, str]) -> ProviderData:
+    wire, provider, model = target
+    return ProviderData(data=msgspec.Raw(json.dumps(fields).encode()), wire=wire, provider=provider, model=model)
+
+
+def broken_text(random: Random) -> str:
+    """A text from the list, or any bytes as a careless program would decode them."""
+    if random.random() < 0.7:
+        return random.choice(TEXTS)
+    return random.randbytes(random.randrange(40)).decode("utf-8", random.choice(("surrogateescape", "replace")))
+
+
+def broken_request(seed: int) -> Request:
+    """A history with everything wrong with it that a session may hold, for one of the targets."""
+    random = Random(seed)
+    target = random.choice(TARGETS)
+    messages = [_message(random, index, target) for index in range(random.randrange(12))]
+    return Request(
+        wire=target[0],
+        provider=target[1],
+        model=target[2],
+        system=tuple(SystemBlock(text=broken_text(random)) for _ in range(random.randrange(3))),
+        tools=tuple(
+            Tool(
+                name=random.choice(NAMES),
+                description=broken_text(random),
+                schema=msgspec.Raw(random.choice((b'{"type":"object"}', b"{}", b"not json", b'{"properties":{}}'))),
+            )
+            for _ in range(random.randrange(4))
+        ),
+        messages=tuple(messages),
+        params={"stop": [broken_text(random)]},
+    )
+
+
+def _message(random: Random, index: int, target: tuple[str, str, str]) -> Message:
+    role: Role = random.choice(("user", "assistant", "assistant", "tool", "tool", "user"))
+    count = random.choice((0, 1, 1, 2, 3, 4))
+    return Message(
+        id=f"m{index}",
+        role=role,
+        parts=tuple(_part(random, f"m{index}.{number}", role, target) for number in range(count)),
+        interrupted=random.choice((None, None, None, "cancelled")),
+    )
+
+
+def _part(random: Random, name: str, role: Role, target: tuple[str, str, str]) -> Part:
+    origin = random.choice((target, target, random.choice(TARGETS)))
+    usual = {"assistant": ("text", "call", "call", "reasoning"), "tool": ("result",), "user": ("text",)}
+    kind = (
+        random.choice(usual[role]) if random.random() < 0.9 else random.choice(("text", "call", "reasoning", "result"))
+    )
+    odd = random.random()
+    if odd < 0.02:
+        return UnknownPart(id=name, raw=msgspec.Raw(b'{"type":"hologram"}'))
+    if odd < 0.05:
+        return ProviderItem(
+            id=name, kind="server_tool_use", text="item", provider=data({"type": "x", "id": "s"}, origin)
+        )
+    match kind:
+        case "text":
+            provider = data({"phase": "final", "id": "msg_1"}, origin) if random.random() < 0.3 else None
+            return TextPart(id=name, text=broken_text(random), provider=provider)
+        case "call":
+            provider = data({"thoughtSignature": "c2ln", "id": "fc_1"}, origin) if random.random() < 0.4 else None
+            return ToolCallPart(
+                id=name,
+                call_id=random.choice(IDS),
+                name=random.choice(NAMES),
+                arguments=random.choice(ARGUMENTS),
+                provider=provider,
+            )
+        case "reasoning":
+            return ReasoningPart(id=name, text=broken_text(random), provider=_reasoning_data(random, origin))
+        case _:
+            content = (TextPart(id=f"{name}.t", text=broken_text(random)),) if random.random() < 0.8 else ()
+            return ToolResultPart(id=name, call_id=random.choice(IDS), content=content, is_error=random.random() < 0.2)
+
+
+def _reasoning_data(random: Random, origin: tuple[str, str, str]) -> ProviderData | None:
+    fields = {
+        "messages": {"signature": "c2ln"},
+        "responses": {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary": []},
+        "chat": {"reasoning_content": None},
+        "generateContent": {"thoughtSignature": "c2ln"},
+    }[origin[0]]
+    choice = random.random()
+    if choice < 0.6:
+        return data(fields, origin)
+    return data({}, origin) if choice < 0.8 else None
+
+
+# -- the rules, from the providers' own error messages --
+
+_CALL_IDS = {
+    "messages": re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+    "responses": re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+    "openai": re.compile(r"[a-zA-Z0-9_-]{1,40}"),
+    "mistral": re.compile(r"[a-zA-Z0-9]{9}"),
+}
+
+
+def objections(request: Request) -> list[str]:
+    """Why the wire would refuse this request; empty where it would not."""
+    return [*_pairing(request), *_texts(request), *_reasoning(request), *_speakers(request)]
+
+
+def _pairing(request: Request) -> Iterator[str]:
+    open_calls: list[ToolCallPart] = []
+    seen: set[str] = set()
+    legal = _CALL_IDS.get(request.provider, _CALL_IDS.get(request.wire, re.compile(r"[!-~]{0,64}")))
+    for message in request.messages:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                if message.role != "assistant":
+                    yield f"{part.id}: a call outside an answer"
+                if part.call_id and part.call_id in seen:
+                    yield f"{part.id}: the id {part.call_id!r} is used twice"
+                if not legal.fullmatch(part.call_id) and not (request.wire == "generateContent" and not part.call_id):
+                    yield f"{part.id}: illegal id {part.call_id!r}"
+                if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}|[a-zA-Z0-9_-]{1,64}", part.name) and not (
+                    request.wire == "messages" and re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", part.name)
+                ):
+                    yield f"{part.id}: illegal name {part.name!r}"
+                seen.add(part.call_id)
+                open_calls.append(part)
+            elif isinstance(part, ToolResultPart):
+                if not open_calls:
+                    yield f"{part.id}: a result without a call"
+                elif open_calls.pop(0).call_id != part.call_id:
+                    yield f"{part.id}: a result out of order"
+                if message.role != "tool":
+                    yield f"{part.id}: a result outside a tool message"
+            elif open_calls and message.role != "assistant":
+                yield f"{part.id}: something between a call and its result"
+        if message.role == "assistant" and open_calls and open_calls[0] not in message.parts:
+            yield f"{message.id}: calls without results before it"
+    if open_calls:
+        yield "calls without results at the end"
+
+
+def _texts(request: Request) -> Iterator[str]:
+    for block in request.system:
+        yield from _unicode("system", block.text)
+    for tool in request.tools:
+        yield from _unicode("tool", tool.name + tool.description)
+        if not isinstance(json.loads(bytes(tool.schema)), dict):
+            yield f"{tool.name}: schema is no object"
+    for message in request.messages:
+        if not message.parts:
+            yield f"{message.id}: empty"
+        for part in message.parts:
+            if isinstance(part, TextPart):
+                yield from _unicode(part.id, part.text)
+                if request.wire == "messages" and not part.text.strip():
+                    yield f"{part.id}: text content blocks must be non-empty"
+            elif isinstance(part, ToolCallPart):
+                yield from _unicode(part.id, part.arguments + part.call_id + part.name)
+                parsed = json.loads(part.arguments)
+                yield from _unicode(part.id, json.dumps(parsed, ensure_ascii=False))
+                if not isinstance(parsed, dict):
+                    yield f"{part.id}: arguments are no object"
+            elif isinstance(part, ToolResultPart):
+                for inner in part.content:
+                    if isinstance(inner, TextPart):
+                        yield from _unicode(inner.id, inner.text)
+            elif isinstance(part, UnknownPart):
+                yield f"{part.id}: unknown to this wire"
+
+
+def _unicode(name: str, text: str) -> Iterator[str]:
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        yield f"{name}: no valid Unicode"
+
+
+def _reasoning(request: Request) -> Iterator[str]:
+    for message in request.messages:
+        for index, part in enumerate(message.parts):
+            if isinstance(part, ReasoningPart):
+                if part.provider is None or part.provider.wire != request.wire:
+                    yield f"{part.id}: reasoning of another wire"
+                    continue
+                fields = json.loads(bytes(part.provider.data))
+                if request.wire == "messages" and not fields.get("signature"):
+                    yield f"{part.id}: signature: field required"
+                if request.wire == "responses" and not fields.get("encrypted_content"):
+                    yield f"{part.id}: item not found"
+                if request.wire in ("messages", "responses") and index == len(message.parts) - 1:
+                    yield f"{part.id}: reasoning without its required following item"
+        calls = list(message.of_type(ToolCallPart))
+        if request.model.startswith("gemini-3") and calls:
+            held = calls[0].provider
+            if held is None or "thoughtSignature" not in json.loads(bytes(held.data)):
+                yield f"{calls[0].id}: function call is missing a thought_signature"
+        needs = request.provider in ("deepseek", "moonshot") and message.role == "assistant"
+        if needs and not any(isinstance(part, ReasoningPart) for part in message.parts):
+            yield f"{message.id}: reasoning_content must be passed back"
+
+
+def _speakers(request: Request) -> Iterator[str]:
+    roles = [message.role for message in request.messages]
+    strict = (
+        request.wire == "generateContent" or request.model.startswith("claude-fable") or request.provider == "mistral"
+    )
+    if not roles:
+        yield "at least one message is required"
+        return
+    if request.wire in ("messages", "generateContent") and roles[0] != "user":
+        yield "the first message must use the user role"
+    paused = [bool(one.parts) and isinstance(one.parts[-1], ProviderItem) for one in request.messages]
+    for index, role in enumerate(roles):
+        after = roles[index + 1] if index + 1 < len(roles) else "end"
+        if strict and role == "assistant" and after in ("assistant", "end") and not paused[index]:
+            yield f"an answer is followed by {after}"
+        if request.provider == "mistral" and role == "tool" and after == "user":
+            yield "unexpected role 'user' after role 'tool'"

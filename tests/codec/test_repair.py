@@ -1,0 +1,193 @@
+"""The validator as a whole: what goes out is accepted, what is stored is untouched, and the same stays the same."""
+
+import copy
+import os
+from collections import Counter
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.codec.histories import TARGETS, broken_request, data, objections
+from ullage.codec.repair import repair
+from ullage.messages import (
+    Message,
+    ReasoningPart,
+    Request,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+CASES = 50_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 3_000
+CLAUDE = ("messages", "anthropic", "claude-opus-4-5")
+
+
+def user(name: str, text: str = "hello") -> Message:
+    return Message(id=name, role="user", parts=(TextPart(id=f"{name}.t", text=text),))
+
+
+def call(name: str, call_id: str, arguments: str = "{}") -> ToolCallPart:
+    return ToolCallPart(id=name, call_id=call_id, name="read", arguments=arguments)
+
+
+def result(name: str, call_id: str, text: str = "done") -> ToolResultPart:
+    return ToolResultPart(id=name, call_id=call_id, name="read", content=(TextPart(id=f"{name}.t", text=text),))
+
+
+def request(*messages: Message, target: tuple[str, str, str] = CLAUDE) -> Request:
+    return Request(wire=target[0], provider=target[1], model=target[2], messages=messages)
+
+
+def loop(steps: int) -> list[Message]:
+    """A tool loop in good order."""
+    messages = [user("u0")]
+    for step in range(steps):
+        first, second = f"c{step}a", f"c{step}b"
+        messages.append(
+            Message(id=f"a{step}", role="assistant", parts=(call(f"p{first}", first), call(second, second)))
+        )
+        messages.append(Message(id=f"t{step}a", role="tool", parts=(result(f"r{first}", first),)))
+        messages.append(Message(id=f"t{step}b", role="tool", parts=(result(f"r{second}", second),)))
+    return messages
+
+
+@pytest.mark.parametrize(
+    "target", [target for target in TARGETS if target[1] not in ("mistral", "deepseek", "moonshot")]
+)
+def test_a_request_in_good_order_comes_back_itself(target: tuple[str, str, str]) -> None:
+    given_ = request(user("u0"), target=target)
+    assert repair(given_).request is given_
+
+
+def test_a_tool_loop_in_good_order_comes_back_itself() -> None:
+    given_ = request(*loop(5))
+    repaired = repair(given_)
+    assert repaired.request is given_
+    assert repaired.repairs == ()
+
+
+def test_no_broken_history_is_refused_after_repair() -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(CASES):
+        broken = broken_request(seed)
+        repaired = repair(broken)
+        assert objections(repaired.request) == [], f"seed {seed}: {broken.wire}"
+        kinds.update(one.kind for one in repaired.repairs)
+    assert len(kinds) >= 17, f"the histories break too little: {kinds}"
+
+
+def test_broken_histories_are_refused_before_repair() -> None:
+    refused = 0
+    for seed in range(300):
+        try:
+            refused += bool(objections(broken_request(seed)))
+        except (ValueError, RecursionError):
+            refused += 1
+    assert refused > 270
+
+
+def test_a_repaired_request_needs_no_repair() -> None:
+    for seed in range(CASES // 3):
+        once = repair(broken_request(seed))
+        again = repair(once.request)
+        assert again.request == once.request, f"seed {seed}"
+        assert again.repairs == (), f"seed {seed}"
+
+
+def test_the_request_given_is_not_altered() -> None:
+    for seed in range(CASES // 10):
+        broken = broken_request(seed)
+        before = copy.deepcopy(broken)
+        repair(broken)
+        assert broken == before
+
+
+def test_the_same_history_is_repaired_the_same_way() -> None:
+    for seed in range(CASES // 10):
+        assert repair(broken_request(seed)) == repair(broken_request(seed))
+
+
+def is_closed(messages: tuple[Message, ...], at: int) -> bool:
+    """Whether the history up to ``at`` could have been sent: calls are answered in it or nowhere, a user has spoken.
+
+    Ids that are used twice are no way to tell which result is whose, so such histories are not looked at.
+    """
+    ids = [part.call_id for message in messages for part in message.of_type(ToolCallPart)]
+    before = {part.call_id for message in messages[:at] for part in message.of_type(ToolCallPart)}
+    after = {part.call_id for message in messages[at:] for part in message.of_type(ToolResultPart)}
+    unique = len(ids) == len(set(ids)) and "" not in ids
+    return unique and not before & after and at > 0 and messages[at - 1].role == "user"
+
+
+def test_what_was_sent_for_a_prefix_is_sent_again_for_the_whole() -> None:
+    compared = 0
+    for seed in range(CASES):
+        whole = broken_request(seed)
+        sent = repair(whole).request.messages
+        for at in range(1, len(whole.messages)):
+            if not is_closed(whole.messages, at):
+                continue
+            prefix = repair(replace(whole, messages=whole.messages[:at])).request.messages
+            if prefix[-1].origin == "injected":
+                continue  # what the user said last was nothing that can be sent
+            assert sent[: len(prefix)] == prefix, f"seed {seed}, {at} messages"
+            compared += 1
+    assert compared > CASES // 20
+
+
+texts = st.text(st.characters(codec=None), max_size=20)
+
+
+@given(st.binary(max_size=200), st.sampled_from(TARGETS))
+def test_any_bytes_as_text_arguments_and_result_are_accepted(raw: bytes, target: tuple[str, str, str]) -> None:
+    text = raw.decode("utf-8", "surrogateescape")
+    history = (
+        user("u", text),
+        Message(id="a", role="assistant", parts=(call("c", text, text),)),
+        Message(id="t", role="tool", parts=(result("r", text, text),)),
+    )
+    repaired = repair(request(*history, target=target)).request
+    assert objections(repaired) == []
+    assert [message.role for message in repaired.messages if message.origin == "said"][-2:] == ["assistant", "tool"]
+
+
+@given(st.lists(texts, min_size=2, max_size=6, unique=True), st.sampled_from(TARGETS))
+def test_different_ids_stay_different(ids: list[str], target: tuple[str, str, str]) -> None:
+    calls = tuple(call(f"c{at}", one) for at, one in enumerate(ids))
+    results = tuple(result(f"r{at}", one) for at, one in enumerate(ids))
+    history = (user("u"), Message(id="a", role="assistant", parts=calls), Message(id="t", role="tool", parts=results))
+    repaired = repair(request(*history, target=target)).request
+    sent = [part.call_id for message in repaired.messages for part in message.of_type(ToolCallPart)]
+    assert len(set(sent)) == len(ids)
+    assert [part.call_id for message in repaired.messages for part in message.of_type(ToolResultPart)] == sent
+
+
+def test_system_text_tools_and_parameters_are_made_legal_too() -> None:
+    given_ = Request(
+        wire="messages",
+        provider="anthropic",
+        model="claude-opus-4-5",
+        system=(SystemBlock(text=""), SystemBlock(text="be \ud800 kind")),
+        tools=(Tool(name="my.tool", description="nul \0"), Tool(name="my.tool")),
+        messages=(user("u"),),
+        params={"stop_sequences": ["\udfff"]},
+    )
+    repaired = repair(given_)
+    assert [block.text for block in repaired.request.system] == ["be \ufffd kind"]
+    (tool,) = repaired.request.tools
+    assert repaired.names == {tool.name: "my.tool"}
+    assert tool.description == "nul \ufffd"
+    assert msgspec.json.decode(tool.schema) == {"type": "object", "properties": {}}
+    assert repaired.request.params == {"stop_sequences": ["\ufffd"]}
+
+
+def test_signed_thinking_is_sent_byte_for_byte_next_to_what_is_repaired() -> None:
+    thinking = ReasoningPart(id="th", text="hm", provider=data({"signature": "c2ln"}, CLAUDE))
+    broken = Message(id="a", role="assistant", parts=(thinking, call("c", "id with spaces", "{broken")))
+    sent = repair(request(user("u"), broken)).request.messages[1]
+    assert sent.parts[0] is thinking

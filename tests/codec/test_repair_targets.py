@@ -1,0 +1,32 @@
+"""Which rules hold for whom."""
+
+import pytest
+
+from ullage.codec.repair_targets import LENIENT_IDS, MISTRAL_IDS, OPENAI_CHAT_IDS, bare_model, family_of, target_of
+from ullage.messages import Request
+
+
+def test_families_are_told_from_names() -> None:
+    names = ("anthropic/claude-opus-4.5", "gpt-5.2", "o3-mini", "devstral-small", "moonshot-v1", "my-own-model")
+    assert [family_of(name) for name in names] == ["claude", "gpt", "gpt", "mistral", "kimi", "my-own-model"]
+
+
+@pytest.mark.parametrize("name", ["gpt-5.2", "openai/gpt-5.2", "gpt-5.2-2025-12-11", "GPT-5.2-latest"])
+def test_a_model_is_the_same_whatever_its_host_and_date(name: str) -> None:
+    assert bare_model(name) == "gpt-5.2"
+
+
+def test_ids_follow_the_model_behind_a_host() -> None:
+    def ids(provider: str, model: str) -> object:
+        return target_of(Request(wire="chat", provider=provider, model=model)).call_ids
+
+    assert ids("openrouter", "mistralai/mistral-large") is MISTRAL_IDS
+    assert ids("openrouter", "openai/gpt-4.1") is OPENAI_CHAT_IDS
+    assert ids("moonshot", "kimi-k2") is LENIENT_IDS
+
+
+def test_thinking_forbids_going_on_with_an_answer() -> None:
+    plain = Request(wire="messages", provider="anthropic", model="claude-sonnet-4-5")
+    assert not target_of(plain).user_last
+    thinking = Request(wire="messages", model="claude-sonnet-4-5", params={"thinking": {"type": "enabled"}})
+    assert target_of(thinking).user_last

@@ -1,0 +1,61 @@
+"""Stand-ins where a wire asks for a speaker that the history lacks."""
+
+from tests.codec.test_repair import call, request, result, user
+from ullage.codec.repair import repair
+from ullage.codec.repair_turns import is_paused
+from ullage.messages import Message, ProviderItem, TextPart
+
+NEW = ("messages", "anthropic", "claude-opus-4-6")
+OLD = ("messages", "anthropic", "claude-sonnet-4-5")
+GEMINI = ("generateContent", "google", "gemini-2.5-pro")
+MISTRAL = ("chat", "mistral", "mistral-large-latest")
+GPT = ("chat", "openai", "gpt-4.1")
+
+
+def said(name: str) -> Message:
+    return Message(id=name, role="assistant", parts=(TextPart(id=f"{name}.t", text="yes"),))
+
+
+def roles(*messages: Message, target: tuple[str, str, str]) -> str:
+    return " ".join(
+        f"{one.role[0]}{'*' * (one.origin == 'injected')}"
+        for one in repair(request(*messages, target=target)).request.messages
+    )
+
+
+def test_an_answer_first_gets_a_user_before_it_where_one_must_speak_first() -> None:
+    assert roles(said("a"), user("u"), target=NEW) == "u* a u"
+    assert roles(said("a"), user("u"), target=GPT) == "a u"
+
+
+def test_an_answer_last_gets_a_user_after_it_where_none_may_be_continued() -> None:
+    assert roles(user("u"), said("a"), target=NEW) == "u a u*"
+    assert roles(user("u"), said("a"), target=OLD) == "u a"
+    assert roles(user("u"), said("a"), target=MISTRAL) == "u a u*"
+
+
+def test_two_answers_in_a_row_are_kept_apart_by_the_same_stand_in() -> None:
+    assert roles(user("u"), said("a"), said("b"), user("v"), target=GEMINI) == "u a u* a u"
+    assert roles(user("u"), said("a"), said("b"), user("v"), target=GPT) == "u a a u"
+    short = repair(request(user("u"), said("a"), target=GEMINI)).request.messages
+    whole = repair(request(user("u"), said("a"), said("b"), target=GEMINI)).request.messages
+    assert whole[: len(short)] == short
+
+
+def test_mistral_gets_an_answer_between_a_result_and_a_user() -> None:
+    step = (
+        Message(id="a", role="assistant", parts=(call("c", "abcdef123"),)),
+        Message(id="t", role="tool", parts=(result("r", "abcdef123"),)),
+    )
+    assert roles(user("u"), *step, user("v"), target=MISTRAL) == "u a t a* u"
+    assert roles(user("u"), *step, user("v"), target=GPT) == "u a t u"
+
+
+def test_a_paused_answer_goes_back_as_it_is() -> None:
+    paused = Message(id="p", role="assistant", parts=(ProviderItem(id="i", kind="server_tool_use"),))
+    assert is_paused(paused)
+    assert not is_paused(said("a"))
+
+
+def test_a_request_without_messages_gets_one() -> None:
+    assert roles(target=GPT) == "u*"
