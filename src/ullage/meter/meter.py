@@ -17,7 +17,8 @@ from typing import Any
 
 import msgspec
 
-from ullage.codec.bodies import read_body, read_output
+from ullage.codec.bodies import read_output
+from ullage.codec.bodies.growing import GrowingBody
 from ullage.codec.usage import dialect_for, normalise
 from ullage.events import (
     Amount,
@@ -123,6 +124,7 @@ class Meter:
         self._last: Request | None = None
         self._session = session
         self._wire = wire
+        self._bodies = GrowingBody()
         if model:
             provider, model = split_model(model, provider)
             self._emit(SessionStarted(model=model, wire=wire or PROVIDERS.get(provider, ""), provider=provider))
@@ -137,7 +139,9 @@ class Meter:
         """
         if not isinstance(request, Request):
             fold = self._fold
-            request = read_body(request, wire=self._wire or None, provider=fold.provider or None, model=fold.model)
+            request = self._bodies.read(
+                request, wire=self._wire or None, provider=fold.provider or None, model=fold.model
+            )
         self._last = request
         self._calls += 1
         name = call or f"call-{self._calls}"

@@ -17,20 +17,27 @@ WIRE = "messages"
 _READ = ("messages", "system", "tools", "model", "stream")
 
 
-def read_request(body: Mapping[str, Any], *, provider: str = "anthropic", model: str = "") -> Request:
+def read_request(
+    body: Mapping[str, Any], *, provider: str = "anthropic", model: str = "", make: PartMaker | None = None
+) -> Request:
     """The body of one Messages call."""
     named = as_text(body.get("model")) or model
-    make = PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
+    make = make or PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
     return Request(
         wire=WIRE,
         model=named,
         provider=provider,
         system=tuple(_system(make, body.get("system"))),
         tools=tuple(_tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)),
-        messages=tuple(message for one in blocks(body.get("messages")) for message in _messages(make, one)),
+        messages=read_messages(make, body.get("messages")),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
     )
+
+
+def read_messages(make: PartMaker, listed: object) -> tuple[Message, ...]:
+    """Messages of a body, the next ones where ``make`` has read those before them."""
+    return tuple(message for one in blocks(listed) for message in _messages(make, one))
 
 
 def read_answer(content: object, make: PartMaker) -> Message:

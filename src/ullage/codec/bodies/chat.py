@@ -18,10 +18,12 @@ _READ = ("messages", "tools", "functions", "model", "stream")
 _SYSTEM = ("system", "developer")
 
 
-def read_request(body: Mapping[str, Any], *, provider: str = "", model: str = "") -> Request:
+def read_request(
+    body: Mapping[str, Any], *, provider: str = "", model: str = "", make: PartMaker | None = None
+) -> Request:
     """The body of one Chat call. System messages before the first other one are the system prompt."""
     named = as_text(body.get("model")) or model
-    make = PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
+    make = make or PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
     listed = [one for one in as_list(body.get("messages")) if isinstance(one, dict)]
     head = next((at for at, one in enumerate(listed) if one.get("role") not in _SYSTEM), len(listed))
     functions = [{"type": "function", "function": one} for one in as_list(body.get("functions"))]
@@ -32,10 +34,15 @@ def read_request(body: Mapping[str, Any], *, provider: str = "", model: str = ""
         provider=provider,
         system=tuple(_system(make, one) for one in listed[:head]),
         tools=tuple(read_tool(one) for one in declared),
-        messages=tuple(_message(make, one) for one in listed[head:]),
+        messages=read_messages(make, listed[head:]),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
     )
+
+
+def read_messages(make: PartMaker, listed: object) -> tuple[Message, ...]:
+    """Messages of a body after its system prompt, the next ones where ``make`` has read those before them."""
+    return tuple(_message(make, one) for one in as_list(listed) if isinstance(one, dict))
 
 
 def read_answer(content: object, make: PartMaker) -> Message:
