@@ -14,7 +14,7 @@
         ├── NotFound              no such model, endpoint or object
         ├── RequestRejected       the request breaks a rule of the wire
         │   ├── Overflow          it does not fit into the window
-        │   ├── BodyTooLarge      it has too many bytes
+        │   │   └── BodyTooLarge  it has too many bytes, whatever its tokens
         │   └── ContentFiltered   a filter withheld the prompt or the answer
         ├── RateLimited           too many requests or tokens a minute; may be tried again
         ├── QuotaExhausted        no money or no quota left; trying again does not help
@@ -144,8 +144,8 @@ class Overflow(RequestRejected):
         self.max_output = max_output
 
 
-class BodyTooLarge(RequestRejected):
-    """The request has too many bytes, whatever its tokens."""
+class BodyTooLarge(Overflow):
+    """The request has too many bytes, whatever its tokens: what helps against an overflow helps here."""
 
 
 class ContentFiltered(RequestRejected):

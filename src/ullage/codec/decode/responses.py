@@ -1,0 +1,266 @@
+"""OpenAI Responses: the events of a stream, and whole answers.
+
+https://platform.openai.com/docs/api-reference/responses-streaming. What is stored is the item of ``output_item.done``,
+not the one that was ``added``: that one's encrypted content may be incomplete
+(https://platform.openai.com/docs/api-reference/responses/object, ``encrypted_content``). Events carry a number, so one
+that comes twice is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ullage.codec.decode.draft import Draft, Growing, joined
+from ullage.codec.problems import problem_in_stream
+from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, parse_object, text_of
+from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
+from ullage.errors import ProviderError
+
+_INCOMPLETE: Final[dict[str, Stop]] = {
+    "max_output_tokens": "length",
+    "max_tokens": "length",
+    "content_filter": "refused",
+    "max_prompt_tokens": "context_full",
+}
+"""``incomplete_details.reason``: https://platform.openai.com/docs/api-reference/responses/object"""
+
+_TEXT_DELTAS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_CALL_DELTAS: Final = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})
+_REASONING_DELTAS: Final = {
+    "response.reasoning_summary_text.delta": "summary_index",
+    "response.reasoning_text.delta": "content_index",
+}
+_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+
+
+class ResponsesDecoder:
+    """One answer of the Responses wire. See ``codec.stream.Decoder``."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.is_done = False
+        self._parts: dict[tuple[int, int], Growing] = {}
+        self._sections: dict[int, tuple[str, int]] = {}
+        self._items: set[int] = set()
+        self._number = -1
+        self._refused = False
+        self._error: ProviderError | None = None
+        self._said = ""
+        self._model = ""
+        self._id = ""
+
+    def feed(self, event: ServerEvent) -> list[StreamEvent]:
+        fields = parse_object(event.data)
+        kind = fields.get("type") or event.name
+        number = fields.get("sequence_number")
+        if isinstance(number, int):
+            if number <= self._number:
+                return []
+            self._number = number
+        if kind in _TEXT_DELTAS:
+            return self._text(fields, refusal=kind == "response.refusal.delta")
+        if kind in _CALL_DELTAS:
+            growing = self._parts.get((_index(fields), 0))
+            return growing.add(get_text(fields, "delta")) if growing is not None and growing.kind == "call" else []
+        if kind in _REASONING_DELTAS:
+            return self._reasoning(fields, _REASONING_DELTAS[kind])
+        match kind:
+            case "response.output_item.added":
+                return self._added(_index(fields), get_object(fields, "item"))
+            case "response.output_item.done":
+                return self._done(_index(fields), fields_of(fields_of(event.data).get("item")))
+            case "response.created" | "response.in_progress" | "response.queued":
+                self._name(get_object(fields, "response"))
+            case "error" | "response.error":
+                return self._fail(fields)
+            case _ if kind in _ENDS:
+                return self._end(fields_of(event.data).get("response") or b"", get_object(fields, "response"))
+        return []
+
+    def finish(self, complete: bool) -> Answer:
+        failed = self._error is not None
+        finished = self.is_done and not failed and self._said != "cancelled"
+        return Answer(
+            message=self.draft.message(),
+            usage=self.draft.usage(complete=finished),
+            stop=self._stop() if finished else "",
+            outcome="failed" if failed else "finished" if finished else "dropped",
+            model=self._model,
+            response_id=self._id,
+            said=self._said,
+            error=self._error,
+        )
+
+    def read(self, body: bytes) -> Answer:
+        """A whole answer, not streamed."""
+        response = parse_object(body)
+        if response.get("error") and not response.get("output"):
+            self._fail(response)
+        if response:
+            self._end(body, response)
+        return self.finish(True)
+
+    def _name(self, response: Mapping[str, Any]) -> None:
+        self._model = get_text(response, "model") or self._model
+        self._id = get_text(response, "id") or self._id
+
+    def _text(self, fields: Mapping[str, Any], *, refusal: bool) -> list[StreamEvent]:
+        growing = self._text_part(_index(fields), _index(fields, "content_index"))
+        if refusal:
+            self._refused = True
+            growing.rest["refusal"] = True
+        return growing.add(get_text(fields, "delta"))
+
+    def _text_part(self, item: int, content: int) -> Growing:
+        growing = self._parts.get((item, content))
+        if growing is None:
+            growing = self._parts[item, content] = self.draft.open("text")
+        return growing
+
+    def _reasoning(self, fields: Mapping[str, Any], counter: str) -> list[StreamEvent]:
+        """Readable reasoning: the summary's sections, or the text itself, whichever comes first."""
+        item, section = _index(fields), _index(fields, counter)
+        growing = self._parts.get((item, 0))
+        if growing is None:
+            growing = self._parts[item, 0] = self.draft.open("reasoning")
+        before = self._sections.setdefault(item, (counter, section))
+        if before[0] != counter or growing.kind != "reasoning":
+            return []
+        self._sections[item] = (counter, section)
+        gap = "\n\n" if section != before[1] and counter == "summary_index" else ""
+        return growing.add(gap + get_text(fields, "delta"))
+
+    def _added(self, index: int, item: Mapping[str, Any]) -> list[StreamEvent]:
+        """Keeps the item's place. Calls are shown at once, for their name; the rest when it says something."""
+        if (index, 0) in self._parts or index in self._items:
+            return []
+        match item.get("type"):
+            case "reasoning":
+                self._parts[index, 0] = self.draft.open("reasoning")
+            case "message":
+                self._parts[index, 0] = self.draft.open("text")
+            case kind if kind in _CALLS:
+                growing = self.draft.open_call(get_text(item, "call_id"), get_text(item, "name"))
+                self._parts[index, 0] = growing
+                return growing.begun()
+        return []
+
+    def _done(self, index: int, item: Fields) -> list[StreamEvent]:
+        """The item as it is kept. Text that no delta brought is shown now."""
+        if index in self._items or not item:
+            return []
+        self._items.add(index)
+        match text_of(item, "type"):
+            case "message":
+                return self._message_done(index, item)
+            case "reasoning":
+                growing = self._parts.get((index, 0)) or self.draft.open("reasoning")
+                text, rest = _reasoning_of(item)
+                growing.rest = rest
+                return self._settle(growing, text)
+            case kind if kind in _CALLS:
+                written = text_of(item, "arguments" if kind == "function_call" else "input")
+                growing = self._parts.get((index, 0)) or self.draft.open_call(
+                    text_of(item, "call_id"), text_of(item, "name")
+                )
+                known = (
+                    ("call_id", "name", "arguments", "type")
+                    if kind == "function_call"
+                    else ("call_id", "name", "input")
+                )
+                growing.rest = _without(item, *known)
+                return self._settle(growing, written)
+            case _:
+                growing = self.draft.open("item")
+                growing.rest = dict(item)
+                return self.draft.close(growing)
+
+    def _message_done(self, index: int, item: Fields) -> list[StreamEvent]:
+        """One part a block of content; each carries the message's own fields: id, status, phase."""
+        events: list[StreamEvent] = []
+        shared = _without(item, "type", "role", "content")
+        for at, raw in enumerate(items_of(item.get("content"))):
+            block = fields_of(raw)
+            match text_of(block, "type"):
+                case "output_text" | "text" as kind:
+                    text, rest = text_of(block, "text"), _without(block, "type", "text")
+                    rest |= {} if kind == "output_text" else {"type": kind}
+                case "refusal":
+                    self._refused = True
+                    text, rest = text_of(block, "refusal"), {"refusal": True}
+                case _:
+                    growing = self.draft.open("item")
+                    growing.rest = dict(block)
+                    events += self.draft.close(growing)
+                    continue
+            growing = self._text_part(index, at)
+            growing.rest = {**rest, **shared} if text else {}
+            events += self._settle(growing, text)
+        return events
+
+    def _settle(self, growing: Growing, text: str) -> list[StreamEvent]:
+        """Closes a part with the text of its terminal item, showing what of it no delta brought."""
+        if growing.is_whole:
+            return []
+        shown = growing.flow.original
+        if text.startswith(shown):
+            return growing.add(text[len(shown) :]) + self.draft.close(growing)
+        growing.restart(text)
+        return self.draft.close(growing)
+
+    def _end(self, data: bytes, response: Mapping[str, Any]) -> list[StreamEvent]:
+        """The response as a whole: items whose own events were left out, usage, and why it ended."""
+        whole = fields_of(data)
+        self._name(response)
+        events: list[StreamEvent] = []
+        for index, raw in enumerate(items_of(whole.get("output"))):
+            events += self._done(index, fields_of(raw))
+        self.draft.note_usage(response.get("usage"), whole.get("usage"))
+        reason = get_text(get_object(response, "incomplete_details"), "reason")
+        self._said = reason or get_text(response, "status") or "completed"
+        self.is_done = True
+        if self.draft.usages:
+            events.append(UsageSeen(self.draft.usage(complete=True)))
+        if response.get("status") == "failed" or response.get("error"):
+            events += self._fail(response)
+        return events
+
+    def _fail(self, fields: Mapping[str, Any]) -> list[StreamEvent]:
+        self._error = self._error or problem_in_stream(self.draft.origin.wire, fields)
+        return [StreamFailed(self._error)]
+
+    def _stop(self) -> Stop:
+        if self._said in _INCOMPLETE:
+            return _INCOMPLETE[self._said]
+        if self._said != "completed":
+            return "other"
+        if self.draft.holds_call():
+            return "tool_calls"
+        return "refused" if self._refused else "stop"
+
+
+def _reasoning_of(item: Fields) -> tuple[str, dict[str, object]]:
+    """The readable text, and the rest. A summary that the text gives back exactly is left out of the rest."""
+    rest = _without(item, "type", "status")
+    summary = parse(item["summary"]) if "summary" in item else None
+    sections = [get_text(one, "text") for one in summary if isinstance(one, dict)] if isinstance(summary, list) else []
+    text = joined(sections)
+    if summary == ([{"type": "summary_text", "text": text}] if text else []) and "content" not in rest:
+        del rest["summary"]
+    if not text and "content" in item:
+        content = parse(item["content"])
+        blocks = content if isinstance(content, list) else []
+        text = "".join(get_text(one, "text") for one in blocks if isinstance(one, dict))
+    return text, rest
+
+
+def _without(item: Fields, *known: str) -> dict[str, object]:
+    """The fields that have no word. Nulls say nothing; an empty list may have to be there."""
+    return {key: raw for key, raw in item.items() if key not in known and bytes(raw) != b"null"}
+
+
+def _index(fields: Mapping[str, Any], name: str = "output_index") -> int:
+    index = fields.get(name)
+    return index if isinstance(index, int) else 0

@@ -1,0 +1,334 @@
+"""What a provider refused, and why: typed errors from a status, headers and a body.
+
+https://platform.claude.com/docs/en/api/errors, https://platform.openai.com/docs/guides/error-codes,
+https://ai.google.dev/gemini-api/docs/troubleshooting, https://openrouter.ai/docs/api-reference/errors. A status alone
+doesn't tell: rate limits come as 413, quota as 429, overflow as 500. So what is said is read first, the status decides
+where nothing is said. Keys are struck out of whatever is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from ullage.codec.overflow import recognise
+from ullage.codec.raw import parse
+from ullage.errors import (
+    BadKey,
+    BodyTooLarge,
+    ContentFiltered,
+    NotFound,
+    Overflow,
+    Overloaded,
+    PermissionDenied,
+    ProviderError,
+    QuotaExhausted,
+    RateLimited,
+    RequestRejected,
+    ServerError,
+)
+
+LONGEST = 2_000
+"""Characters of a provider's own words that are kept."""
+_DEEPEST = 6
+_ECHOES: Final = frozenset(
+    {"input", "body", "request", "messages", "contents", "prompt", "ctx", "loc", "url", "user_id"}
+)
+"""Fields in which an error may repeat the request; what they hold says nothing about the error."""
+
+
+class _Kind(NamedTuple):
+    error: type[ProviderError]
+    words: str
+    what: str
+
+
+_KINDS: Final[tuple[_Kind, ...]] = (
+    _Kind(
+        QuotaExhausted,
+        r"insufficient_quota|exceeded_current_quota|billing_hard_limit|insufficient balance|more credits"
+        r"|can only afford"
+        r"|credit balance is too low|billing_error|extra usage is required|monthly limit|exceeded current quota"
+        r"|per day, please wait",
+        "has no quota left",
+    ),
+    _Kind(
+        RateLimited,
+        r"rate[ _]?limit|too many requests|throttl|tokens? per (?:min|day|hour)|\bTPM\b|please wait before trying"
+        r"|RESOURCE_EXHAUSTED|current quota|quota exceeded",
+        "is being asked too often",
+    ),
+    _Kind(Overloaded, r"overloaded|engine_overloaded|server is busy|at capacity|UNAVAILABLE", "has no capacity now"),
+    _Kind(
+        ContentFiltered,
+        r"content_filter|content management policy|content_policy|responsibleai|safety_violation|\b1301\b"
+        r"|data_inspection",
+        "withheld this by a filter",
+    ),
+    _Kind(
+        BadKey,
+        r"authentication_error|invalid[_ ]api[_ ]key|incorrect api key|api key not valid|api_key_invalid"
+        r"|unauthenticated",
+        "does not accept the key",
+    ),
+    _Kind(PermissionDenied, r"permission_(?:error|denied)|long context beta", "does not let this key do that"),
+    _Kind(NotFound, r"not_found_error|model_not_found|does not exist", "has no such model or endpoint"),
+)
+"""What is said, in the order of what is most certain."""
+
+_BY_STATUS: Final[dict[int, _Kind]] = {
+    401: _Kind(BadKey, "", "does not accept the key"),
+    402: _Kind(QuotaExhausted, "", "has no quota left"),
+    403: _Kind(PermissionDenied, "", "does not let this key do that"),
+    404: _Kind(NotFound, "", "has no such model or endpoint"),
+    408: _Kind(ServerError, "", "gave up waiting"),
+    409: _Kind(ServerError, "", "was in conflict with another request"),
+    429: _Kind(RateLimited, "", "is being asked too often"),
+    503: _Kind(Overloaded, "", "has no capacity now"),
+    529: _Kind(Overloaded, "", "has no capacity now"),
+}
+
+_NEXT: Final[dict[type[ProviderError], str]] = {
+    BadKey: "Check the key and the address it is for.",
+    PermissionDenied: "Check what the key and the plan allow.",
+    NotFound: "Check the model's name and the address.",
+    QuotaExhausted: "Add credit or change the plan.",
+    RateLimited: "Wait, then try again.",
+    Overloaded: "Wait, then try again.",
+    ServerError: "Try again.",
+    ContentFiltered: "Change what is sent.",
+    RequestRejected: "Look at the request with --raw.",
+    Overflow: "Compact the conversation or choose a model with a larger window.",
+    BodyTooLarge: "Drop large images, files or tool results.",
+}
+
+_CODES: Final = ("type", "code", "status", "reason")
+_SECRET: Final = re.compile(
+    r"(?i)\b(?:sk|pk|rk|gsk|xai|r8|hf|nvapi|csk|fw|key|tok|ghp|gho|ghu|github_pat|AIza|ya29|AKIA)[-_.]?[A-Za-z0-9*_\-.]{8,}"
+    r"|(?:bearer|basic)\s+[A-Za-z0-9._~+/=\-]{8,}|(?<=key=)[^&\s\"']+|(?<=x-api-key: )\S+"
+)
+_REQUEST_IDS: Final = (
+    "request-id",
+    "x-request-id",
+    "x-amzn-requestid",
+    "apim-request-id",
+    "cf-ray",
+    "x-goog-request-id",
+)
+_WAIT: Final = re.compile(r"(?:retry|try again) (?:in|after) (\d+(?:\.\d+)?) ?(ms|m(?:in)?|s)?", re.IGNORECASE)
+
+
+def read_problem(
+    wire: str, status: int, headers: Mapping[str, str], body: bytes, *, provider: str = "", model: str = ""
+) -> ProviderError:
+    """The error that an answer with this status is. ``headers`` in any case of their names.
+
+    Always gives one, also for a body that is empty, HTML or cut. Never holds a key.
+    """
+    lowered = {name.lower(): value for name, value in headers.items()}
+    value = parse(body) if body.strip() else None
+    text = _heard(value) if value is not None and not isinstance(value, str) else body.decode("utf-8", "replace")
+    return _error(
+        who=provider or wire,
+        status=status,
+        text=text,
+        said=_message(value) if value is not None else text,
+        code=_code(value),
+        retry_after_s=_retry_after(lowered, value, text),
+        request_id=next((lowered[name] for name in _REQUEST_IDS if name in lowered), _request_id(value)),
+        silent=not body.strip() and status in (400, 413) and provider in ("cerebras", "mistral", "copilot"),
+        model=model,
+    )
+
+
+def problem_in_stream(wire: str, fields: Mapping[str, Any]) -> ProviderError:
+    """The error that a stream carries in the place of its end: the parsed event."""
+    value: object = dict(fields)
+    response = fields.get("response")
+    if isinstance(response, Mapping):
+        value = response
+    if isinstance(value, Mapping) and "error" in value:
+        value = {key: item for key, item in value.items() if key in ("error", "type", "message", "code", "incomplete")}
+    return _error(
+        who=wire,
+        status=_status_in(value),
+        text=_heard(value),
+        said=_message(value),
+        code=_code(value),
+        retry_after_s=_retry_after({}, value, _heard(value)),
+        request_id=_request_id(fields),
+    )
+
+
+def strike_keys(text: str) -> str:
+    """The text without anything that looks like a key."""
+    return _SECRET.sub("[key]", text)
+
+
+def _error(
+    *,
+    who: str,
+    status: int | None,
+    text: str,
+    said: str,
+    code: str,
+    retry_after_s: float | None,
+    request_id: str,
+    silent: bool = False,
+    model: str = "",
+) -> ProviderError:
+    quoted = strike_keys(said.strip())[:LONGEST]
+    where = f"{who}{f' ({model})' if model else ''}"
+    number = "" if status is None else f" [{status}]"
+    tail = f" It says: {quoted}" if quoted else ""
+    verdict = recognise(413 if silent else status, text)
+    code = strike_keys(code)
+    if verdict is not None:
+        kind: type[Overflow] = BodyTooLarge if verdict.wording.in_bytes else Overflow
+        what = "takes no body of this size" if verdict.wording.in_bytes else "can't fit the request into the window"
+        measures = verdict.measures
+        return kind(
+            f"{where} {what}{number}.{tail} {_NEXT[kind]}",
+            limit=measures.limit,
+            count=measures.count,
+            max_output=measures.max_output,
+            status=status,
+            code=code,
+            said=quoted,
+            request_id=request_id,
+        )
+    found = _kind_of(status, text)
+    return found.error(
+        f"{where} {found.what}{number}.{tail} {_NEXT[found.error]}",
+        status=status,
+        code=code,
+        said=quoted,
+        retry_after_s=retry_after_s,
+        request_id=request_id,
+    )
+
+
+def _kind_of(status: int | None, text: str) -> _Kind:
+    if status in (401, 402):
+        return _BY_STATUS[status]
+    for kind in _KINDS:
+        if re.search(kind.words, text, re.IGNORECASE):
+            return kind
+    if status is not None and status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status is None or status >= 500 or status < 400:
+        return _Kind(ServerError, "", "failed")
+    return _Kind(RequestRejected, "", "rejects the request")
+
+
+def _heard(value: object) -> str:
+    """Everything the server said itself, a line a string, JSON inside strings opened, the request's echo left out."""
+    return "\n".join(_strings(value, _DEEPEST))
+
+
+def _strings(value: object, depth: int) -> Iterator[str]:
+    if depth == 0:
+        return
+    if isinstance(value, str):
+        yield value
+        start = value.find("{")
+        inner = parse(value[start:].encode("utf-8", "surrogatepass")) if start >= 0 else None
+        if isinstance(inner, dict):
+            yield from _strings(inner, depth - 1)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(item, int | float) and not isinstance(item, bool):
+                yield f"{key}: {item}"
+            elif key not in _ECHOES:
+                yield from _strings(item, depth - 1)
+    elif isinstance(value, list):
+        for item in value[:50]:
+            yield from _strings(item, depth - 1)
+
+
+def _message(value: object) -> str:
+    """The sentence a person would be shown."""
+    if isinstance(value, list):
+        return _message(value[0]) if value else ""
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, str) else ""
+    for key in ("error", "message", "Message", "detail", "error_msg", "msg"):
+        item = value.get(key)
+        if isinstance(item, str) and item:
+            raw = value.get("metadata")
+            inner = raw.get("raw") if isinstance(raw, Mapping) else None
+            return f"{item}: {inner}" if isinstance(inner, str) else item
+        if isinstance(item, Mapping | list) and item:
+            return _message(item)
+    return ""
+
+
+def _code(value: object) -> str:
+    """The provider's own short names for the error, from the most to the least specific."""
+    if isinstance(value, list):
+        return _code(value[0]) if value else ""
+    if not isinstance(value, Mapping):
+        return ""
+    inner = value.get("error")
+    if isinstance(inner, Mapping):
+        return _code(inner)
+    for key in ("code", "type", "status", "reason"):
+        item = value.get(key)
+        if isinstance(item, str | int) and not isinstance(item, bool) and item:
+            return str(item)
+    return ""
+
+
+def _status_in(value: object) -> int | None:
+    """An HTTP status that an error inside a stream names."""
+    inner = value.get("error") if isinstance(value, Mapping) else None
+    for holder in (inner, value):
+        if isinstance(holder, Mapping):
+            for key in ("code", "status", "status_code", "http_status"):
+                item = holder.get(key)
+                number = int(item) if isinstance(item, str) and item.isdecimal() and len(item) == 3 else item
+                if isinstance(number, int) and 400 <= number < 600:
+                    return number
+    return None
+
+
+def _request_id(value: object) -> str:
+    found = value.get("request_id") if isinstance(value, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def _retry_after(headers: Mapping[str, str], value: object, text: str) -> float | None:
+    """Seconds to wait, from the headers, from Google's ``retryDelay``, or from the sentence. A date is not read."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        wait = _seconds(headers.get(name, ""), unit)
+        if wait is not None:
+            return wait
+    delay = next((one for one in _fields_named(value, "retryDelay", _DEEPEST)), "")
+    if delay.endswith("s"):
+        wait = _seconds(delay[:-1], 1.0)
+        if wait is not None:
+            return wait
+    match = _WAIT.search(text)
+    if match is None:
+        return None
+    return float(match[1]) * {"ms": 0.001, "m": 60.0, "min": 60.0}.get((match[2] or "s").lower(), 1.0)
+
+
+def _fields_named(value: object, name: str, depth: int) -> Iterator[str]:
+    if depth and isinstance(value, Mapping):
+        if isinstance(value.get(name), str):
+            yield value[name]
+        for item in value.values():
+            yield from _fields_named(item, name, depth - 1)
+    elif depth and isinstance(value, list):
+        for item in value[:50]:
+            yield from _fields_named(item, name, depth - 1)
+
+
+def _seconds(text: str, unit: float) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number * unit if 0 <= number < 1e7 else None

@@ -1,0 +1,97 @@
+"""Foreign JSON, read fast where it is good and carefully where it is not; values kept as the bytes they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ullage.codec.foreign import parse_json, to_raw
+
+Fields = dict[str, msgspec.Raw]
+"""An object whose values are still the bytes they came in."""
+
+_plain = msgspec.json.Decoder()
+_fields = msgspec.json.Decoder(Fields)
+_items = msgspec.json.Decoder(list[msgspec.Raw])
+_encode = msgspec.json.Encoder().encode
+
+
+def parse(data: bytes | msgspec.Raw) -> Any:
+    """The value, lone surrogates, NaN and broken UTF-8 let through; ``None`` for what is no JSON."""
+    try:
+        return _plain.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return parse_json(bytes(data))
+    except ValueError:
+        pass
+    try:
+        return parse_json(bytes(data).decode("utf-8", "replace"))
+    except ValueError:
+        return None
+
+
+def parse_object(data: bytes | msgspec.Raw) -> dict[str, Any]:
+    """The object; an empty one for anything else."""
+    value = parse(data)
+    return value if isinstance(value, dict) else {}
+
+
+def fields_of(data: bytes | msgspec.Raw | None) -> Fields:
+    """The object with its values as they came; an empty one for anything that is no object."""
+    if data is None:
+        return {}
+    try:
+        return _fields.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = parse_object(data)
+        return {key: to_raw(item) for key, item in value.items()}
+
+
+def items_of(data: bytes | msgspec.Raw | None) -> list[msgspec.Raw]:
+    """The items of a list as they came; none for anything that is no list."""
+    if data is None:
+        return []
+    try:
+        return _items.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = parse(data)
+        return [to_raw(item) for item in value] if isinstance(value, list) else []
+
+
+def text_of(fields: Mapping[str, msgspec.Raw], key: str) -> str:
+    """A field that is text; empty for anything else."""
+    raw = fields.get(key)
+    value = None if raw is None else parse(raw)
+    return value if isinstance(value, str) else ""
+
+
+def written(value: object) -> msgspec.Raw:
+    """JSON of a value; ``Raw`` inside it stays as it came, what JSON can't hold is spelt."""
+    try:
+        data = _encode(value)
+        data.decode()
+    except (TypeError, ValueError, UnicodeError):
+        return to_raw(value)
+    return msgspec.Raw(data)
+
+
+def get_text(fields: Mapping[str, Any], key: str) -> str:
+    """A field of a parsed object that is text; empty for anything else."""
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A field of a parsed object that is an object; an empty one for anything else."""
+    value = fields.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def get_list(fields: Mapping[str, Any], key: str) -> list[Any]:
+    """A field of a parsed object that is a list; an empty one for anything else."""
+    value = fields.get(key)
+    return value if isinstance(value, list) else []
