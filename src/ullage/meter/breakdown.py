@@ -40,15 +40,30 @@ def break_down(used: int, fixed: Sequence[Share], messages: Sequence[Share], *, 
     ``messages`` are the estimates of what Messages hold. When the fixed rows alone exceed ``used``, they are scaled
     down to it and Messages are 0. Without a reported total (``reported=False``) Messages are an estimate as well.
     """
-    wanted = [share.tokens for share in fixed if share.summed]
-    total_fixed = round(sum(wanted))
-    excess = max(0, total_fixed - used)
-    granted = iter(apportion(used if excess else total_fixed, wanted))
-    rows = [_known_row(share, next(granted) if share.summed else round(share.tokens)) for share in fixed]
-    left = used - sum(row.tokens for row in rows if row.summed)
+    granted = _fixed_rows(tuple(fixed), None)
+    excess = max(0, granted.tokens - used)
+    if excess:
+        granted = _fixed_rows(tuple(fixed), used)
+    left = used - granted.tokens
     source: Source = "by_difference" if reported else "estimated"
-    rows.append(Row(name="Messages", tokens=left, source=source, children=inside(left, messages)))
-    return Breakdown(tuple(rows), excess)
+    rest = Row(name="Messages", tokens=left, source=source, children=inside(left, messages))
+    return Breakdown((*granted.rows, rest), excess)
+
+
+class _Granted(NamedTuple):
+    rows: tuple[Row, ...]
+    tokens: int
+    """Of the summed ones."""
+
+
+@lru_cache(maxsize=64)
+def _fixed_rows(fixed: tuple[Share, ...], total: int | None) -> _Granted:
+    """The rows of what seldom changes, as estimated or scaled to ``total``; made once, since tools are many."""
+    wanted = [share.tokens for share in fixed if share.summed]
+    tokens = round(sum(wanted)) if total is None else total
+    granted = iter(apportion(tokens, wanted))
+    rows = tuple(row_of(share, next(granted) if share.summed else round(share.tokens)) for share in fixed)
+    return _Granted(rows, tokens if wanted else 0)
 
 
 def inside(total: int, shares: Sequence[Share]) -> tuple[Row, ...]:

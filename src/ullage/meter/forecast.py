@@ -151,6 +151,8 @@ class Forecaster:
         without: str = "",
     ) -> float:
         """Tokens of reasoning in the next input, that of the message ``without`` left out."""
+        if not carried.tokens:
+            return 0.0
         rule = reasoning.rule_for(self.wire, self.provider, self.model, stream=stream)
         learnt = calibration.of(self.provider, self.model)
         begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
