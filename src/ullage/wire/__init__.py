@@ -1,0 +1,1 @@
+"""Transport: bytes out, bytes in. What they mean is decided in ``codec``."""

@@ -1,0 +1,291 @@
+"""Where a model is reached: providers as configuration, keys from the environment and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+from urllib.parse import quote, urlsplit
+
+from ullage.errors import BadKey, SettingError
+
+Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"]
+"""How a key is sent: ``Authorization: Bearer …``, or a header of that name."""
+
+WIRES: Final = ("messages", "responses", "chat", "generateContent")
+
+ANTHROPIC_VERSION: Final = "2023-06-01"
+"""https://platform.claude.com/docs/en/api/versioning"""
+
+
+class Key:
+    """A secret. Shown nowhere: it has no text but the one ``reveal`` gives, and can't be pickled."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The key itself, to be sent and not to be kept."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Key(hidden)" if self._value else "Key(none)"
+
+    __str__ = __repr__
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __reduce__(self) -> str:
+        raise TypeError("A key is not written anywhere.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """What is known of a provider. ``key_env`` and ``url_env`` are tried in order; ``local`` needs no key."""
+
+    name: str
+    wire: str
+    base_url: str
+    key_env: tuple[str, ...] = ()
+    url_env: tuple[str, ...] = ()
+    auth: Auth = "bearer"
+    local: bool = False
+
+
+PROVIDERS: Final[tuple[Provider, ...]] = (
+    Provider(
+        name="anthropic",
+        wire="messages",
+        base_url="https://api.anthropic.com/v1",
+        key_env=("ANTHROPIC_API_KEY",),
+        url_env=("ANTHROPIC_BASE_URL",),
+        auth="x-api-key",
+    ),
+    Provider(
+        name="openai",
+        wire="responses",
+        base_url="https://api.openai.com/v1",
+        key_env=("OPENAI_API_KEY",),
+        url_env=("OPENAI_BASE_URL",),
+    ),
+    Provider(
+        name="google",
+        wire="generateContent",
+        base_url="https://generativelanguage.googleapis.com/v1beta",
+        key_env=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        url_env=("GOOGLE_GEMINI_BASE_URL",),
+        auth="x-goog-api-key",
+    ),
+    # https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle: v1 needs no api-version.
+    Provider(
+        name="azure",
+        wire="responses",
+        base_url="",
+        key_env=("AZURE_OPENAI_API_KEY",),
+        url_env=("AZURE_OPENAI_ENDPOINT",),
+        auth="api-key",
+    ),
+    Provider(
+        name="openrouter",
+        wire="chat",
+        base_url="https://openrouter.ai/api/v1",
+        key_env=("OPENROUTER_API_KEY",),
+    ),
+    Provider(name="deepseek", wire="chat", base_url="https://api.deepseek.com/v1", key_env=("DEEPSEEK_API_KEY",)),
+    Provider(name="xai", wire="chat", base_url="https://api.x.ai/v1", key_env=("XAI_API_KEY",)),
+    Provider(name="groq", wire="chat", base_url="https://api.groq.com/openai/v1", key_env=("GROQ_API_KEY",)),
+    Provider(name="mistral", wire="chat", base_url="https://api.mistral.ai/v1", key_env=("MISTRAL_API_KEY",)),
+    Provider(name="moonshot", wire="chat", base_url="https://api.moonshot.ai/v1", key_env=("MOONSHOT_API_KEY",)),
+    Provider(
+        name="ollama",
+        wire="chat",
+        base_url="http://127.0.0.1:11434/v1",
+        key_env=("OLLAMA_API_KEY",),
+        url_env=("OLLAMA_HOST",),
+        local=True,
+    ),
+    Provider(
+        name="vllm",
+        wire="chat",
+        base_url="http://127.0.0.1:8000/v1",
+        key_env=("VLLM_API_KEY",),
+        url_env=("VLLM_BASE_URL",),
+        local=True,
+    ),
+    Provider(
+        name="llama.cpp",
+        wire="chat",
+        base_url="http://127.0.0.1:8080/v1",
+        key_env=("LLAMA_API_KEY",),
+        url_env=("LLAMA_BASE_URL",),
+        local=True,
+    ),
+)
+
+_BY_NAME: Final = {one.name: one for one in PROVIDERS} | {
+    "gemini": next(one for one in PROVIDERS if one.name == "google"),
+    "llamacpp": next(one for one in PROVIDERS if one.name == "llama.cpp"),
+}
+_GUESSES: Final = (
+    (re.compile(r"claude"), "anthropic"),
+    (re.compile(r"gemini"), "google"),
+    (re.compile(r"^(gpt-|o[1-9]|codex|chatgpt)"), "openai"),
+    (re.compile(r"^deepseek-(chat|reasoner|v\d|flash|pro)"), "deepseek"),
+    (re.compile(r"^grok"), "xai"),
+    (re.compile(r"^(mistral|magistral|devstral|codestral|ministral)"), "mistral"),
+)
+_VERSION: Final = re.compile(r"v\d+(alpha|beta)?\d*")
+_DEFAULT_VERSION: Final = {"generateContent": "v1beta"}
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1", "0.0.0.0", "host.docker.internal"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One place that speaks one wire. ``base_url`` ends with the version (``…/v1``), without a slash.
+
+    ``headers`` go with every request; secrets belong into ``key``.
+    """
+
+    provider: str
+    wire: str
+    base_url: str
+    key: Key = field(default_factory=lambda: Key(""))
+    auth: Auth = "bearer"
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the endpoint is on this machine."""
+        return (urlsplit(self.base_url).hostname or "") in _LOOPBACK
+
+    def url(self, model: str, *, stream: bool) -> str:
+        """Where a call of this model is sent."""
+        match self.wire:
+            case "messages":
+                return f"{self.base_url}/messages"
+            case "responses":
+                return f"{self.base_url}/responses"
+            case "generateContent":
+                method = "streamGenerateContent?alt=sse" if stream else "generateContent"
+                return f"{self.base_url}/models/{_path(model)}:{method}"
+            case _:
+                return f"{self.base_url}/chat/completions"
+
+    def count_url(self, model: str) -> str:
+        """Where a request is counted without being answered; empty where the wire has no such place.
+
+        https://platform.claude.com/docs/en/api/messages-count-tokens,
+        https://platform.openai.com/docs/api-reference/responses/input-tokens, https://ai.google.dev/api/tokens.
+        """
+        match self.wire:
+            case "messages":
+                return f"{self.base_url}/messages/count_tokens"
+            case "responses":
+                return f"{self.base_url}/responses/input_tokens"
+            case "generateContent":
+                return f"{self.base_url}/models/{_path(model)}:countTokens"
+            case _:
+                return ""
+
+    def send_headers(self) -> dict[str, str]:
+        """The headers of a request, the key among them. To be sent, not to be kept or shown."""
+        made = self.shown_headers()
+        if self.key:
+            name, prefix = ("authorization", "Bearer ") if self.auth == "bearer" else (self.auth, "")
+            made[name] = prefix + self.key.reveal()
+        return made
+
+    def shown_headers(self) -> dict[str, str]:
+        """The headers with the key masked."""
+        made = {"content-type": "application/json"}
+        if self.wire == "messages":
+            made["anthropic-version"] = ANTHROPIC_VERSION
+        made.update(self.headers)
+        if self.key:
+            made["authorization" if self.auth == "bearer" else self.auth] = "(hidden)"
+        return made
+
+
+def _path(model: str) -> str:
+    return quote(model.removeprefix("models/"), safe="")
+
+
+def split_provider(name: str) -> tuple[str, str]:
+    """``provider:model`` in its halves; the first is empty where the name begins with no provider we know.
+
+    A colon that belongs to the model (``llama3.2:3b``) is left alone.
+    """
+    head, colon, tail = name.partition(":")
+    if colon and tail and head.lower() in _BY_NAME:
+        return _BY_NAME[head.lower()].name, tail
+    return "", name
+
+
+def endpoint_for(
+    model: str, *, base_url: str = "", wire: str = "", environment: Mapping[str, str] | None = None
+) -> tuple[Endpoint, str]:
+    """The endpoint that ``provider:model`` names, and the model's own name there.
+
+    Without a provider it is told from the model's name; with ``base_url`` and neither, it is an OpenAI-compatible
+    server. ``environment`` holds keys and addresses (``os.environ``). Raises ``SettingError`` for a name that leads
+    nowhere, ``BadKey`` when a key is needed and not there: it names the variable.
+    """
+    environment = {} if environment is None else environment
+    name, bare = split_provider(model)
+    if not name:
+        name = next((guess for pattern, guess in _GUESSES if pattern.search(bare.lower())), "")
+        if base_url and name not in ("anthropic", "google"):
+            name = ""
+    if not name and not base_url:
+        known = ", ".join(f"{one.name}:…" for one in PROVIDERS)
+        raise SettingError(
+            f"No provider is known for {model!r}. Name one ({known}), or give its address with base_url."
+        )
+    if wire and wire not in WIRES:
+        raise SettingError(f"There is no wire {wire!r}; known are: {', '.join(WIRES)}.")
+    provider = _BY_NAME.get(name) or Provider(
+        name="", wire="chat", base_url=base_url, key_env=("ULLAGE_API_KEY", "OPENAI_API_KEY"), local=True
+    )
+    if wire:
+        provider = replace(provider, wire=wire)
+    address = base_url or _first(provider.url_env, environment) or provider.base_url
+    if not address:
+        raise SettingError(f"{provider.name} has no fixed address: set {provider.url_env[0]}, or give base_url.")
+    endpoint = Endpoint(
+        provider=provider.name,
+        wire=provider.wire,
+        base_url=full_address(address, provider),
+        auth=provider.auth,
+        key=Key(_first(provider.key_env, environment)),
+    )
+    if endpoint.key or provider.local:
+        return endpoint, bare
+    if endpoint.is_local:  # a double or a proxy on this machine: most want some key, whatever it is
+        return replace(endpoint, key=Key("none")), bare
+    raise BadKey(f"{provider.name} needs a key: set {' or '.join(provider.key_env)} in the environment.")
+
+
+def full_address(address: str, provider: Provider) -> str:
+    """An address as people write it, with its scheme and the version the wire's paths begin with."""
+    address = address.strip().rstrip("/")
+    if "://" not in address:
+        address = f"http://{address}"
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SettingError(f"{address!r} is no address of a server: give one like https://host/v1.")
+    segments = [one for one in parts.path.split("/") if one]
+    if any(_VERSION.fullmatch(one) for one in segments):
+        return address
+    if provider.name == "azure" and "openai" not in segments:
+        return f"{address}/openai/v1"
+    if segments and provider.wire in ("chat", "responses") and provider.name != "azure":
+        return address  # a gateway with paths of its own
+    return f"{address}/{_DEFAULT_VERSION.get(provider.wire, 'v1')}"
+
+
+def _first(names: tuple[str, ...], environment: Mapping[str, str]) -> str:
+    return next((value for name in names if (value := environment.get(name, "").strip())), "")

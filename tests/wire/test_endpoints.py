@@ -1,0 +1,118 @@
+"""Names, addresses and keys."""
+
+import copy
+import pickle
+
+import pytest
+
+from ullage.errors import BadKey, SettingError
+from ullage.wire.endpoints import PROVIDERS, Endpoint, Key, Provider, endpoint_for, full_address, split_provider
+
+SECRET = "sk-very-secret-0123456789"
+
+
+def keys() -> dict[str, str]:
+    return {name: SECRET for one in PROVIDERS for name in one.key_env}
+
+
+@pytest.mark.parametrize("provider", [one for one in PROVIDERS if one.name != "azure"], ids=lambda one: one.name)
+def test_every_provider_is_reached_by_its_name(provider: Provider) -> None:
+    name = provider.name
+    endpoint, model = endpoint_for(f"{name}:some-model", environment=keys())
+    assert (endpoint.provider, model) == (name, "some-model")
+    assert endpoint.url(model, stream=True).startswith(endpoint.base_url)
+    assert endpoint.key.reveal() == SECRET
+
+
+def test_azure_has_an_address_of_its_own() -> None:
+    with pytest.raises(SettingError, match="AZURE_OPENAI_ENDPOINT"):
+        endpoint_for("azure:gpt-5", environment=keys())
+    endpoint, _ = endpoint_for(
+        "azure:gpt-5", environment={**keys(), "AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/"}
+    )
+    assert endpoint.url("gpt-5", stream=False) == "https://me.openai.azure.com/openai/v1/responses"
+    assert endpoint.send_headers()["api-key"] == SECRET
+
+
+def test_a_provider_is_told_from_the_models_name() -> None:
+    assert endpoint_for("claude-haiku-4-5", environment=keys())[0].provider == "anthropic"
+    assert endpoint_for("gpt-5-mini", environment=keys())[0].wire == "responses"
+    with pytest.raises(SettingError, match="openai:"):
+        endpoint_for("my-model", environment=keys())
+
+
+def test_a_colon_of_the_models_own_stays() -> None:
+    assert split_provider("llama3.2:3b") == ("", "llama3.2:3b")
+    assert split_provider("ollama:llama3.2:3b") == ("ollama", "llama3.2:3b")
+    assert split_provider("gemini:gemini-3-pro") == ("google", "gemini-3-pro")
+
+
+def test_a_missing_key_names_its_variable() -> None:
+    with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
+        endpoint_for("anthropic:claude-haiku-4-5")
+    with pytest.raises(BadKey, match="GEMINI_API_KEY or GOOGLE_API_KEY"):
+        endpoint_for("google:gemini-3-pro")
+
+
+def test_no_key_is_needed_on_this_machine() -> None:
+    endpoint, _ = endpoint_for("anthropic:claude-haiku-4-5", base_url="http://127.0.0.1:8123")
+    assert endpoint.url("m", stream=True) == "http://127.0.0.1:8123/v1/messages"
+    endpoint, model = endpoint_for("my-model", base_url="http://localhost:9000")
+    assert (endpoint.wire, endpoint.provider, model) == ("chat", "", "my-model")
+    assert "authorization" not in endpoint.send_headers()
+
+
+def test_a_wire_can_be_chosen() -> None:
+    endpoint, _ = endpoint_for("openai:gpt-4.1", wire="chat", environment=keys())
+    assert endpoint.url("gpt-4.1", stream=True).endswith("/v1/chat/completions")
+    with pytest.raises(SettingError, match="generateContent"):
+        endpoint_for("openai:gpt-4.1", wire="smoke", environment=keys())
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "full"),
+    [
+        ("openai", "https://api.openai.com/v1/", "https://api.openai.com/v1"),
+        ("openai", "127.0.0.1:8000", "http://127.0.0.1:8000/v1"),
+        ("deepseek", "https://gateway.example/llm", "https://gateway.example/llm"),
+        ("anthropic", "https://gateway.example/anthropic", "https://gateway.example/anthropic/v1"),
+        ("google", "https://g.example", "https://g.example/v1beta"),
+        ("groq", "https://api.groq.com/openai/v1", "https://api.groq.com/openai/v1"),
+    ],
+)
+def test_addresses_as_people_write_them(name: str, written: str, full: str) -> None:
+    provider = next(one for one in PROVIDERS if one.name == name)
+    assert full_address(written, provider) == full
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(SettingError):
+        endpoint_for("openai:gpt-5", base_url="ftp://x", environment=keys())
+
+
+def test_addresses_come_from_the_environment_too() -> None:
+    endpoint, _ = endpoint_for("ollama:llama3", environment={"OLLAMA_HOST": "box:11434"})
+    assert endpoint.base_url == "http://box:11434/v1"
+
+
+def test_gemini_names_the_model_in_the_path() -> None:
+    endpoint, _ = endpoint_for("google:gemini-3-pro", environment=keys())
+    assert endpoint.url("models/gemini-3-pro", stream=True).endswith(
+        "/models/gemini-3-pro:streamGenerateContent?alt=sse"
+    )
+    assert endpoint.count_url("gemini-3-pro").endswith(":countTokens")
+    assert SECRET not in endpoint.url("gemini-3-pro", stream=True)
+
+
+def test_a_key_is_shown_nowhere() -> None:
+    endpoint, _ = endpoint_for("openai:gpt-5", environment=keys())
+    assert SECRET not in f"{endpoint!r} {endpoint} {endpoint.key} {endpoint.shown_headers()}"
+    assert endpoint.send_headers()["authorization"] == f"Bearer {SECRET}"
+    with pytest.raises(TypeError):
+        pickle.dumps(endpoint.key)
+    with pytest.raises(TypeError):
+        copy.deepcopy(endpoint.key)
+
+
+def test_chat_servers_count_nothing() -> None:
+    assert Endpoint(provider="", wire="chat", base_url="http://x/v1", key=Key("")).count_url("m") == ""
