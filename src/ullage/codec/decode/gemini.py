@@ -125,6 +125,8 @@ class GeminiDecoder:
         if self._open is None or self._open.kind != kind or self._whole:
             events = self._close_open()
             self._open = self.draft.open(kind)
+            if kind == "reasoning":  # what tells it apart goes back with it, for the answer goes back as it came
+                self._open.rest["thought"] = True
         return events + self._open.add(text)
 
     def _single(self, part: Mapping[str, Any], raw: Fields) -> list[StreamEvent]:

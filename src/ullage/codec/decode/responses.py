@@ -192,7 +192,7 @@ class ResponsesDecoder:
                     text, rest = text_of(block, "refusal"), {"refusal": True}
                 case _:
                     growing = self.draft.open("item")
-                    growing.rest = dict(block)
+                    growing.rest = {**item, "content": [raw]}
                     events += self.draft.close(growing)
                     continue
             growing = self._text_part(index, at)

@@ -1,0 +1,214 @@
+"""What all encoders share: the options of a call, the encoded request, and what of a part's own data may be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from ullage.codec.raw import Fields, fields_of, parse
+from ullage.codec.repair_targets import Target, is_native, same_house, target_of
+from ullage.messages import Message, ProviderData, ReasoningPart, Request, Tool
+from ullage.reasoning import ReasoningPolicy, select
+
+_encode = msgspec.json.Encoder().encode
+_raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+BOUND: Final = frozenset({"id", "thoughtSignature", "thought_signature", "signature", "encrypted_content"})
+"""Fields that only the model that made them, or its host, can read."""
+
+EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheMarks:
+    """Where prompt-cache markers go on a wire that has them (Anthropic, at most four).
+
+    ``system`` marks the end of the system prompt, and with it the tools before it; ``messages`` how many of the last
+    user turns are marked, newest first: the newest writes, the one before is where the last request's prefix is found.
+    ``ttl`` is how long the provider keeps it (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+    """
+
+    system: bool = True
+    messages: int = 2
+    ttl: Literal["5m", "1h"] = "5m"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a call asks for besides its content, in one vocabulary; each encoder spells it for its wire.
+
+    They win over ``Request.params``, which hold the wire's own spelling and pass through. ``None`` is not said.
+    ``max_output`` and ``thinking_budget`` are tokens. ``media`` holds bytes of images and files by their ``source``.
+    ``include_usage`` asks a Chat stream for its usage; off for servers that refuse the field. ``stateless`` has the
+    Responses wire keep nothing and give its reasoning encrypted. ``betas`` are Anthropic's beta names.
+    """
+
+    max_output: int | None = None
+    temperature: float | None = None
+    effort: Effort | None = None
+    thinking_budget: int | None = None
+    cache: CacheMarks | None = CacheMarks()
+    include_usage: bool = True
+    stateless: bool = True
+    betas: tuple[str, ...] = ()
+    media: Mapping[str, bytes] = field(default_factory=dict)
+
+
+EVERYTHING: Final = ReasoningPolicy()
+"""All reasoning is sent back: the default policy."""
+PLAIN: Final = Options()
+"""Nothing is asked for but caching."""
+
+
+class Encoded(NamedTuple):
+    """One request as it goes out.
+
+    ``path`` stands behind the endpoint's versioned address (``https://api.openai.com/v1``). ``headers`` hold no key.
+    ``body`` holds ``msgspec.Raw`` where bytes go out as they came; ``content`` is its JSON. ``blocks`` are digests of
+    the system prompt, the tools and the messages, block by block, cache markers and parameters aside: a request
+    extends another exactly when its blocks begin with the other's. ``unsent`` names options and content that the wire
+    has no place for, or whose bytes are not here.
+    """
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, object]
+    blocks: tuple[str, ...]
+    unsent: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> bytes:
+        """The body as JSON."""
+        return _encode(self.body)
+
+    def extends(self, earlier: Encoded) -> bool:
+        """Whether this request's blocks begin with all of the earlier one's."""
+        return self.blocks[: len(earlier.blocks)] == earlier.blocks
+
+
+class Blocks:
+    """Collects encoded blocks and their digests, in order."""
+
+    __slots__ = ("digests", "unsent")
+
+    def __init__(self) -> None:
+        self.digests: list[str] = []
+        self.unsent: list[str] = []
+
+    def add(self, place: str, block: object) -> msgspec.Raw:
+        """The block's bytes, noted under where it stands: the same block in another role is another one."""
+        data = _encode(block)
+        state = blake2b(place.encode(), digest_size=12)
+        state.update(data)
+        self.digests.append(state.hexdigest())
+        return msgspec.Raw(data)
+
+    def miss(self, what: str) -> None:
+        """Notes what could not be sent, once."""
+        if what not in self.unsent:
+            self.unsent.append(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What of one request may go where: the target's rules, and the reasoning that the policy lets through."""
+
+    request: Request
+    target: Target
+    sent: frozenset[str]
+    options: Options
+
+    @classmethod
+    def of(cls, request: Request, policy: ReasoningPolicy, options: Options) -> Sending:
+        chosen = select(
+            request.messages,
+            policy,
+            wire=request.wire,
+            provider=request.provider,
+            model=request.model,
+            stream=request.stream,
+        )
+        return cls(request, target_of(request), chosen.sent, options)
+
+    def fields(self, data: ProviderData | None) -> dict[str, Any]:
+        """A part's own fields, as the bytes they came in: all that the target can read."""
+        if data is None or not same_house(data, self.target):
+            return {}
+        fields = _fields(data)
+        if not fields or is_native(data, self.target):
+            return dict(fields)
+        return {name: raw for name, raw in fields.items() if name not in BOUND}
+
+    def reasoning(self, part: ReasoningPart) -> dict[str, Any] | None:
+        """The fields of reasoning that is sent; ``None`` when the policy, or who made it, keeps it back."""
+        if part.id not in self.sent or part.provider is None or not is_native(part.provider, self.target):
+            return None
+        return dict(_fields(part.provider))
+
+    def item(self, data: ProviderData | None) -> msgspec.Raw | None:
+        """A provider's item, byte for byte; ``None`` where it belongs to another provider."""
+        return data.data if data is not None and same_house(data, self.target) else None
+
+    def keeps(self, message: Message) -> frozenset[str]:
+        """Ids of the message's reasoning that is sent."""
+        return frozenset(part.id for part in message.of_type(ReasoningPart) if self.reasoning(part) is not None)
+
+
+def _fields(data: ProviderData) -> Fields:
+    try:
+        return _raw_object.decode(data.data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return fields_of(data.data)
+
+
+def is_true(fields: Mapping[str, Any], name: str) -> bool:
+    """Whether a field says true."""
+    raw = fields.get(name)
+    return raw is not None and bytes(raw) == b"true"
+
+
+def text_in(fields: Mapping[str, Any], name: str) -> str:
+    """A field's text; empty for anything else."""
+    raw = fields.get(name)
+    value = parse(raw) if isinstance(raw, msgspec.Raw) else raw
+    return value if isinstance(value, str) else ""
+
+
+def json_object(written: str) -> msgspec.Raw:
+    """Arguments as the object they are, byte for byte; an empty object for none, and a stand-in that holds the text
+    of those that are no object (the validator puts its own before)."""
+    if not written.strip():
+        return EMPTY_OBJECT
+    try:
+        _raw_object.decode(written)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return msgspec.Raw(_encode({"unreadable_arguments": written.encode("utf-8", "replace").decode()}))
+    return msgspec.Raw(written.encode())
+
+
+def is_whole(tool: Tool) -> bool:
+    """Whether a provider's own tool is declared by its schema alone, which names its kind."""
+    declared = parse(tool.schema)
+    return isinstance(declared, dict) and declared.get("type") == tool.kind
+
+
+def drop(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The fields without these."""
+    return {name: raw for name, raw in fields.items() if name not in names}
+
+
+def merged(params: Mapping[str, object], said: Iterable[tuple[str, object]]) -> dict[str, object]:
+    """The wire's own parameters with what the options say over them; what is ``None`` says nothing."""
+    return {**params, **{name: value for name, value in said if value is not None}}
+
+
+def nested(params: Mapping[str, object], name: str) -> dict[str, object]:
+    """An object among the parameters; an empty one where there is none."""
+    value = params.get(name)
+    return dict(value) if isinstance(value, Mapping) else {}
