@@ -45,6 +45,7 @@ PURE_STDLIB = frozenset(
 
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | DOING, frozenset({"msgspec"})),
+    "simulators": frozenset({"starlette", "uvicorn"}),
     "the public names": frozenset(),
     "runtime": frozenset({"msgspec"}),
     "server": frozenset({"msgspec"}),

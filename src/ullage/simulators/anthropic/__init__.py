@@ -1,0 +1,1 @@
+"""The double of Anthropic's Messages API."""

@@ -1,0 +1,1 @@
+"""The double of OpenAI-compatible Chat Completions."""

@@ -1,0 +1,98 @@
+"""What goes wrong on purpose: per request, by a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+FaultKind = Literal[
+    "no-usage",
+    "zero-usage",
+    "late-usage",
+    "cut",
+    "hang",
+    "slow",
+    "status",
+    "duplicate-events",
+    "unknown-events",
+    "malformed-json",
+    "reset",
+    "content-type",
+]
+KINDS: tuple[str, ...] = get_args(FaultKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault.
+
+    ``request`` counts generating requests of the run from 1, 0 is every one; ``path`` limits it to paths that begin so.
+    ``at`` is the byte of the answer's body for ``cut``, ``hang`` and ``reset``. ``status`` and ``retry_after_s``
+    belong to
+    ``status``; ``seconds`` to ``slow`` (before each event), ``hang`` (as long at most) and ``late-usage``.
+    """
+
+    kind: FaultKind
+    request: int = 0
+    path: str = ""
+    at: int = 0
+    status: int = 500
+    retry_after_s: float | None = None
+    seconds: float = 0.0
+
+    def applies(self, number: int, path: str) -> bool:
+        return self.request in (0, number) and path.startswith(self.path)
+
+
+class Frame(NamedTuple):
+    """A part of an answer that is sent at once: one SSE event, or a whole body. ``usage``: it carries the bill."""
+
+    data: bytes
+    usage: bool = False
+
+
+UsageMode = Literal["normal", "none", "zero", "late"]
+
+
+def usage_mode(faults: tuple[Fault, ...]) -> UsageMode:
+    """How the bill is shown under these faults."""
+    kinds = {fault.kind for fault in faults}
+    if "no-usage" in kinds:
+        return "none"
+    if "zero-usage" in kinds:
+        return "zero"
+    return "late" if "late-usage" in kinds else "normal"
+
+
+def bend(frames: list[Frame], faults: tuple[Fault, ...], unknown: Frame) -> list[Frame]:
+    """The events under the faults that change them. ``unknown`` is an event of a kind no client of the wire knows."""
+    for fault in faults:
+        if fault.kind == "duplicate-events":
+            billing = [index for index, frame in enumerate(frames) if frame.usage]
+            twice = set(billing or [len(frames) - 1]) | ({fault.at} if fault.at else set())
+            frames = [frame for index, frame in enumerate(frames) for _ in range(1 + (index in twice))]
+        elif fault.kind == "unknown-events":
+            frames = list(_with_unknown(frames, unknown))
+        elif fault.kind == "malformed-json":
+            index = min(fault.at or len(frames) // 2, len(frames) - 1)
+            frames = [*frames[:index], _malformed(frames[index]), *frames[index + 1 :]]
+    return frames
+
+
+def _with_unknown(frames: list[Frame], unknown: Frame) -> Iterator[Frame]:
+    for index, frame in enumerate(frames):
+        if index in (1, len(frames) - 1):
+            yield Frame(b": a comment\n\n")
+            yield unknown
+        yield frame
+
+
+def _malformed(frame: Frame) -> Frame:
+    body = frame.data.rstrip(b"\r\n")
+    return frame._replace(data=body[: max(len(body) - 7, 1)] + frame.data[len(body) :])
+
+
+def first(faults: tuple[Fault, ...], *kinds: FaultKind) -> Fault | None:
+    """The first fault of these kinds."""
+    return next((fault for fault in faults if fault.kind in kinds), None)

@@ -1,0 +1,1 @@
+"""The double of Google's generateContent."""

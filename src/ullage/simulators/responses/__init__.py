@@ -1,0 +1,1 @@
+"""The double of OpenAI's Responses API."""
