@@ -19,7 +19,9 @@
         ├── RateLimited           too many requests or tokens a minute; may be tried again
         ├── QuotaExhausted        no money or no quota left; trying again does not help
         ├── Overloaded            the provider has no capacity right now; may be tried again
-        └── ServerError           the provider failed, or answered with nothing that can be read; may be tried again
+        ├── ServerError           the provider failed, or answered with nothing that can be read; may be tried again
+        └── Unreachable           no connection, or a broken one; may be tried again
+            └── NoAnswer          the request was sent whole and no answer began in time
 
 A message says what happened, to what, and what to do next; the cause is kept with ``raise … from``.
 """
@@ -172,3 +174,15 @@ class ServerError(ProviderError):
     """The provider failed, or answered with something that can't be read."""
 
     may_retry = True
+
+
+class Unreachable(ProviderError):
+    """The provider could not be reached, or the connection broke."""
+
+    may_retry = True
+
+
+class NoAnswer(Unreachable):
+    """The request was sent whole and no answer began in time. It may be charged, so it is not sent again unasked."""
+
+    may_retry = False

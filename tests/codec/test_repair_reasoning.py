@@ -9,6 +9,7 @@ from tests.codec.test_repair import call, request, user
 from ullage.codec.repair import repair
 from ullage.codec.repair_reasoning import NO_REASONING, NO_SIGNATURE
 from ullage.messages import Message, Part, ProviderItem, ReasoningPart, TextPart, ToolCallPart
+from ullage.reasoning import ReasoningPolicy
 
 Target = tuple[str, str, str]
 CLAUDE = ("messages", "anthropic", "claude-opus-4-5")
@@ -117,3 +118,21 @@ def test_a_server_tools_call_that_was_cut_is_left_out() -> None:
     item = ProviderItem(id="i", kind="server_tool_use", provider=data({"type": "server_tool_use", "id": "s1"}, CLAUDE))
     assert answer((SAID, item), CLAUDE, "cancelled") == (SAID,)
     assert answer((SAID, item), CLAUDE) == (SAID, item)
+
+
+def test_what_the_application_holds_back_is_no_repair_and_leaves_a_valid_request() -> None:
+    message = Message(id="a", role="assistant", parts=(thought({"reasoning_content": None}, DEEPSEEK), SAID))
+    asked = request(user("u"), message, user("v"), target=DEEPSEEK)
+    bare = repair(asked, policy=ReasoningPolicy(strip="all"))
+    blank, said = bare.request.messages[1].parts
+    assert isinstance(blank, ReasoningPart)
+    assert blank.text == NO_REASONING
+    assert said is SAID
+    named = TextPart(id="t", text="so", provider=data({"id": "msg_1"}, GPT))
+    message = Message(id="a", role="assistant", parts=(thought(RS, GPT), named))
+    (part,) = (
+        repair(request(user("u"), message, user("v"), target=GPT), policy=ReasoningPolicy(strip="all"))
+        .request.messages[1]
+        .parts
+    )
+    assert part == TextPart(id="t", text="so")

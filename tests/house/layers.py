@@ -46,6 +46,7 @@ PURE_STDLIB = frozenset(
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | DOING, frozenset({"msgspec"})),
     "simulators": frozenset({"starlette", "uvicorn"}),
+    "wire": frozenset({"msgspec", "httpx2", "pydantic_ai"}),  # the bridge loads pydantic_ai when it is asked for
     "the public names": frozenset(),
     "runtime": frozenset({"msgspec"}),
     "server": frozenset({"msgspec"}),

@@ -11,7 +11,7 @@ texts, and a longer history the repairs of the shorter one first: the provider's
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,8 +23,13 @@ from ullage.codec.repair_reasoning import sound_parts
 from ullage.codec.repair_targets import Target, target_of
 from ullage.codec.repair_turns import in_turns
 from ullage.messages import Message, Request, SystemBlock
+from ullage.reasoning import ReasoningPolicy, select
 
 __all__ = ["Repair", "Repaired", "repair"]
+
+
+EVERYTHING: Final = ReasoningPolicy()
+"""All reasoning that was given is sent back."""
 
 
 class Repaired(NamedTuple):
@@ -39,21 +44,31 @@ class Repaired(NamedTuple):
     names: Mapping[str, str]
 
 
-def repair(request: Request) -> Repaired:
-    """The request as its wire accepts it; the given one itself where it is in order. Never raises."""
+def repair(request: Request, *, policy: ReasoningPolicy = EVERYTHING) -> Repaired:
+    """The request as its wire accepts it; the given one itself where it is in order. Never raises.
+
+    ``policy`` takes out what the application does not want to send of earlier reasoning, before anything that the wire
+    asks for is put in its place. That is no repair and not noted as one.
+    """
     target = target_of(request)
     notes = Notes()
     system = tuple(_system(block, notes) for block in request.system if block.text)
     tools, names = legal_tools(request.tools, target, notes)
+    sent = None if policy == EVERYTHING else _sent(request, policy)
     stored = request.params.get("store") is True or bool(request.chained)
-    sound = [kept for message in request.messages if (kept := _message(message, target, stored, notes)) is not None]
+    sound = [
+        kept for message in request.messages if (kept := _message(message, target, sent, stored, notes)) is not None
+    ]
     messages = tuple(
         in_turns(legal_messages(paired(sound, notes), target, notes), target, notes, chained=bool(request.chained))
     )
     params = clean_json(request.params)
     if params != request.params:
         notes.add("text", "", "", "parameters made valid Unicode")
-    if not notes.repairs and len(system) == len(request.system):
+    same = len(messages) == len(request.messages) and all(
+        a is b for a, b in zip(messages, request.messages, strict=True)
+    )
+    if not notes.repairs and same and len(system) == len(request.system):
         return Repaired(request, (), names)
     changed = replace(request, system=system, tools=tools, messages=messages, params=params)
     return Repaired(changed, tuple(notes.repairs), names)
@@ -67,8 +82,21 @@ def _system(block: SystemBlock, notes: Notes) -> SystemBlock:
     return replace(block, text=text)
 
 
-def _message(message: Message, target: Target, stored: bool, notes: Notes) -> Message | None:
-    parts = sound_parts(message, target, stored=stored, notes=notes)
+def _sent(request: Request, policy: ReasoningPolicy) -> frozenset[str]:
+    return select(
+        request.messages,
+        policy,
+        wire=request.wire,
+        provider=request.provider,
+        model=request.model,
+        stream=request.stream,
+    ).sent
+
+
+def _message(
+    message: Message, target: Target, sent: frozenset[str] | None, stored: bool, notes: Notes
+) -> Message | None:
+    parts = sound_parts(message, target, sent=sent, stored=stored, notes=notes)
     if not parts:
         notes.add("empty", message.id, "", "a message with nothing to send left out")
         return None

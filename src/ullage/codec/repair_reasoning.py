@@ -35,10 +35,13 @@ NO_REASONING: Final = " "
 _SERVER_CALL: Final = re.compile(r"server_tool_use|mcp_tool_use")
 
 
-def sound_parts(message: Message, target: Target, *, stored: bool, notes: Notes) -> tuple[Part, ...]:
+def sound_parts(
+    message: Message, target: Target, *, sent: frozenset[str] | None, stored: bool, notes: Notes
+) -> tuple[Part, ...]:
     """The parts of a message that can be sent, each as it can be sent, in their order.
 
-    ``stored`` says that the provider keeps its answers, so that a reasoning item may be named without its content.
+    ``sent`` names the reasoning that the application lets through, ``None`` is all. ``stored`` says that the provider
+    keeps its answers, so that a reasoning item may be named without its content.
     """
     if message.role != "assistant":
         return _without_reasoning(message, target, notes)
@@ -48,7 +51,9 @@ def sound_parts(message: Message, target: Target, *, stored: bool, notes: Notes)
     bare = False  # reasoning before this place was left out: what follows may not name it
     for part in message.parts:
         if isinstance(part, ReasoningPart):
-            if _is_sendable(part, message, target, stored=stored, notes=notes):
+            if sent is not None and part.id not in sent:
+                bare = True
+            elif _is_sendable(part, message, target, stored=stored, notes=notes):
                 waiting.append(part)
                 bare = False
             else:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from ullage.errors import BadKey, SettingError
 
@@ -14,9 +14,6 @@ Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"]
 """How a key is sent: ``Authorization: Bearer …``, or a header of that name."""
 
 WIRES: Final = ("messages", "responses", "chat", "generateContent")
-
-ANTHROPIC_VERSION: Final = "2023-06-01"
-"""https://platform.claude.com/docs/en/api/versioning"""
 
 
 class Key:
@@ -162,56 +159,17 @@ class Endpoint:
         """Whether the endpoint is on this machine."""
         return (urlsplit(self.base_url).hostname or "") in _LOOPBACK
 
-    def url(self, model: str, *, stream: bool) -> str:
-        """Where a call of this model is sent."""
-        match self.wire:
-            case "messages":
-                return f"{self.base_url}/messages"
-            case "responses":
-                return f"{self.base_url}/responses"
-            case "generateContent":
-                method = "streamGenerateContent?alt=sse" if stream else "generateContent"
-                return f"{self.base_url}/models/{_path(model)}:{method}"
-            case _:
-                return f"{self.base_url}/chat/completions"
+    def auth_header(self) -> dict[str, str]:
+        """The header that carries the key, to be sent and not to be kept or shown; empty without a key."""
+        if not self.key:
+            return {}
+        if self.auth == "bearer":
+            return {"authorization": f"Bearer {self.key.reveal()}"}
+        return {self.auth: self.key.reveal()}
 
-    def count_url(self, model: str) -> str:
-        """Where a request is counted without being answered; empty where the wire has no such place.
-
-        https://platform.claude.com/docs/en/api/messages-count-tokens,
-        https://platform.openai.com/docs/api-reference/responses/input-tokens, https://ai.google.dev/api/tokens.
-        """
-        match self.wire:
-            case "messages":
-                return f"{self.base_url}/messages/count_tokens"
-            case "responses":
-                return f"{self.base_url}/responses/input_tokens"
-            case "generateContent":
-                return f"{self.base_url}/models/{_path(model)}:countTokens"
-            case _:
-                return ""
-
-    def send_headers(self) -> dict[str, str]:
-        """The headers of a request, the key among them. To be sent, not to be kept or shown."""
-        made = self.shown_headers()
-        if self.key:
-            name, prefix = ("authorization", "Bearer ") if self.auth == "bearer" else (self.auth, "")
-            made[name] = prefix + self.key.reveal()
-        return made
-
-    def shown_headers(self) -> dict[str, str]:
-        """The headers with the key masked."""
-        made = {"content-type": "application/json"}
-        if self.wire == "messages":
-            made["anthropic-version"] = ANTHROPIC_VERSION
-        made.update(self.headers)
-        if self.key:
-            made["authorization" if self.auth == "bearer" else self.auth] = "(hidden)"
-        return made
-
-
-def _path(model: str) -> str:
-    return quote(model.removeprefix("models/"), safe="")
+    def shown_header(self) -> dict[str, str]:
+        """The same with the key masked."""
+        return dict.fromkeys(self.auth_header(), "(hidden)")
 
 
 def split_provider(name: str) -> tuple[str, str]:

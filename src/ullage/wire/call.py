@@ -1,0 +1,283 @@
+"""One model call: repaired, encoded, sent, tried again where that is safe, decoded as it streams.
+
+    async with Client() as client, aclosing(stream(request, endpoint, client=client)) as events:
+        async for event in events:
+            match event:
+                case TextDelta(): print(event.text, end="")
+                case Answer(): ...
+
+An attempt is repeated only while it has given nothing: once a piece of an answer is out, the answer ends as it ends.
+Cancelling is safe at any point and closes the connection; what was given before is the caller's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ullage.codec.decode import decoder_for, read_answer
+from ullage.codec.encode import Encoded, Options, encode, encode_count
+from ullage.codec.foreign import parse_json
+from ullage.codec.repair import Repaired, repair
+from ullage.codec.repair_names import own_name
+from ullage.codec.stream import Answer, CallDelta, PartDone, StreamEvent, StreamFailed, UsageSeen
+from ullage.errors import ProviderError, RequestRejected, ServerError, Unreachable
+from ullage.messages import Message, Request, ToolCallPart
+from ullage.reasoning import ReasoningPolicy
+from ullage.wire.client import Client, Incoming, Post
+from ullage.wire.endpoints import Endpoint
+
+EVERYTHING = ReasoningPolicy()
+PLAIN = Options()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How often and how patiently. Waits double from ``first_s`` to ``longest_s`` and vary by a quarter.
+
+    A provider that says how long to wait is waited for, up to ``patience_s``; one that asks for more is believed and
+    not asked again.
+    """
+
+    tries: int = 4
+    first_s: float = 0.5
+    longest_s: float = 30.0
+    patience_s: float = 120.0
+
+
+class Retrying(NamedTuple):
+    """An attempt failed before it gave anything; the next one begins in ``wait_s`` seconds."""
+
+    attempt: int
+    wait_s: float
+    error: ProviderError
+
+
+class Prepared(NamedTuple):
+    """A request that is ready to go out: what had to be repaired, its encoded form, and the bytes."""
+
+    request: Request
+    repaired: Repaired
+    encoded: Encoded
+    post: Post
+
+
+def prepare(
+    request: Request, endpoint: Endpoint, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN
+) -> Prepared:
+    """The request as ``endpoint`` gets it. Its body is made once and sent again as it is. Raises ``InvalidRequest``."""
+    request = replace(request, wire=endpoint.wire, provider=endpoint.provider or request.provider)
+    repaired = repair(request, policy=policy)
+    encoded = encode(repaired.request, options=options)
+    post = Post(
+        endpoint=endpoint,
+        path=encoded.path,
+        headers=encoded.headers,
+        content=encoded.content,
+        model=request.model,
+        stream=request.stream,
+    )
+    return Prepared(request, repaired, encoded, post)
+
+
+async def stream(
+    request: Request,
+    endpoint: Endpoint,
+    *,
+    client: Client,
+    message_id: str = "answer",
+    call: str | None = None,
+    policy: ReasoningPolicy = EVERYTHING,
+    options: Options = PLAIN,
+    retries: Retries = Retries(),
+    on_retry: Callable[[Retrying], None] | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> AsyncGenerator[StreamEvent | Answer, None]:
+    """One model call as it comes; the last thing given is the ``Answer``.
+
+    ``request.stream`` says whether the provider is asked to stream; without it only the answer comes. Raises
+    ``ProviderError`` for a call that gave nothing: refused, never answered, or failed before its first piece. A stream
+    that breaks later ends with an answer that is ``dropped`` and holds what came; one that reports an error after it
+    has begun, with an answer that is ``failed``.
+    Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
+    """
+    if endpoint.base_url in client.without_usage:
+        options = _without_usage(options)
+    prepared = prepare(request, endpoint, policy=policy, options=options)
+    attempt = 0
+    while True:
+        attempt += 1
+        emitted = False
+        try:
+            async with aclosing(_attempt(prepared, client, message_id, call)) as events:
+                async for event in events:
+                    if isinstance(event, Answer):
+                        if not emitted and _is_lost(event):
+                            raise event.error or Unreachable(f"{_where(prepared)} ended its answer before it began.")
+                        yield event
+                        return
+                    emitted = True
+                    yield event
+            raise ServerError(f"{_where(prepared)} gave no answer.")
+        except RequestRejected as rejected:
+            if emitted or not options.include_usage or not _refuses_usage(rejected):
+                raise
+            client.without_usage.add(endpoint.base_url)
+            options = _without_usage(options)
+            prepared = prepare(request, endpoint, policy=policy, options=options)
+            attempt -= 1
+            continue
+        except ProviderError as problem:
+            wait = None if emitted else _wait_before(attempt, problem, retries)
+            if wait is None:
+                raise
+            if on_retry is not None:
+                on_retry(Retrying(attempt, wait, problem))
+        await sleep(wait)
+
+
+async def ask(request: Request, endpoint: Endpoint, **how: Any) -> Answer:
+    """The answer of one call, whole. Takes what ``stream`` takes, and raises what it raises."""
+    async with aclosing(stream(request, endpoint, **how)) as events:
+        async for event in events:
+            if isinstance(event, Answer):
+                return event
+    raise ServerError("The call ended without an answer.")
+
+
+async def count(
+    request: Request,
+    endpoint: Endpoint,
+    *,
+    client: Client,
+    policy: ReasoningPolicy = EVERYTHING,
+    options: Options = PLAIN,
+) -> int | None:
+    """The tokens of this request's input as the provider counts them; ``None`` where it has no such endpoint.
+
+    Sent once, not retried. Raises ``ProviderError``, also for an answer that names no count.
+    """
+    request = replace(request, wire=endpoint.wire, provider=endpoint.provider or request.provider)
+    encoded = encode_count(repair(request, policy=policy).request, options=options)
+    if encoded is None:
+        return None
+    post = Post(
+        endpoint=endpoint, path=encoded.path, headers=encoded.headers, content=encoded.content, model=request.model
+    )
+    async with client.send(post) as incoming:
+        body = await incoming.body()
+    try:
+        said = parse_json(body)
+    except ValueError:
+        said = None
+    for name in ("input_tokens", "totalTokens"):
+        value = said.get(name) if isinstance(said, Mapping) else None
+        if isinstance(value, int) and value >= 0:
+            return value
+    raise ServerError(f"{endpoint.provider or endpoint.base_url} gave no count of this request.")
+
+
+async def _attempt(
+    prepared: Prepared, client: Client, message_id: str, call: str | None
+) -> AsyncGenerator[StreamEvent | Answer, None]:
+    """One attempt. What it reports of usage is held back until it gives something, so that a repeat leaves no trace."""
+    own = prepared.repaired.names
+    async with client.send(prepared.post) as incoming:
+        if not prepared.request.stream or not incoming.is_stream:
+            yield _renamed_answer(await _whole(prepared, incoming, message_id, call), own)
+            return
+        decoder = decoder_for(prepared.request, message_id=message_id, call=call)
+        held: list[StreamEvent] = []
+        emitted = False
+        broken: ProviderError | None = None
+        async with aclosing(incoming.events()) as events:
+            try:
+                async for event in events:
+                    for out in decoder.feed(event):
+                        if not emitted and isinstance(out, UsageSeen | StreamFailed):
+                            held.append(out)
+                            continue
+                        if not emitted:
+                            emitted = True
+                            for early in held:
+                                yield early
+                        yield _renamed(out, own) if own else out
+                    if decoder.is_done:
+                        break
+            except Unreachable as problem:
+                broken = problem
+        answer = decoder.finish(broken is None and (decoder.is_done or incoming.reader.is_whole))
+        if broken is not None and answer.error is None and answer.outcome != "finished":
+            answer = answer._replace(error=broken)
+        if not emitted and not _is_lost(answer):
+            for early in held:
+                yield early
+        if decoder.is_done:
+            await incoming.drain()
+        yield _renamed_answer(answer, own)
+
+
+async def _whole(prepared: Prepared, incoming: Incoming, message_id: str, call: str | None) -> Answer:
+    body = await incoming.body()
+    if body.lstrip()[:1] not in (b"{", b"["):
+        raise ServerError(
+            f"{_where(prepared)} answered with {incoming.content_type or 'something'}, which is no model's answer. "
+            "Check the address; a proxy may have answered."
+        )
+    return read_answer(prepared.request, body, message_id=message_id, call=call)
+
+
+def _where(prepared: Prepared) -> str:
+    return prepared.post.endpoint.provider or prepared.post.endpoint.base_url
+
+
+def _is_lost(answer: Answer) -> bool:
+    """Whether an answer is none: it did not come to its end and holds nothing."""
+    return answer.outcome != "finished" and not answer.message.parts
+
+
+def _wait_before(attempt: int, problem: ProviderError, retries: Retries) -> float | None:
+    """Seconds until the next attempt; ``None`` when there is none."""
+    if not problem.may_retry or attempt >= retries.tries:
+        return None
+    if problem.retry_after_s is not None:
+        return problem.retry_after_s if problem.retry_after_s <= retries.patience_s else None
+    wait: float = min(retries.longest_s, retries.first_s * 2.0 ** (attempt - 1))
+    return wait * (0.75 + random.random() / 2)
+
+
+def _refuses_usage(rejected: RequestRejected) -> bool:
+    """Whether a Chat server does not know the field that asks for usage in a stream."""
+    said = f"{rejected.said} {rejected}".lower()
+    return "stream_options" in said or "include_usage" in said
+
+
+def _without_usage(options: Options) -> Options:
+    return dataclasses.replace(options, include_usage=False)
+
+
+def _renamed(event: StreamEvent, own: Mapping[str, str]) -> StreamEvent:
+    if isinstance(event, CallDelta):
+        return event._replace(name=own_name(event.name, own))
+    if isinstance(event, PartDone) and isinstance(event.part, ToolCallPart):
+        return PartDone(replace(event.part, name=own_name(event.part.name, own)))
+    return event
+
+
+def _renamed_answer(answer: Answer, own: Mapping[str, str]) -> Answer:
+    """The answer with our own names of tools that went out under others."""
+    if not own:
+        return answer
+    parts = tuple(
+        replace(part, name=own_name(part.name, own)) if isinstance(part, ToolCallPart) else part
+        for part in answer.message.parts
+    )
+    message: Message = replace(answer.message, parts=parts)
+    return answer._replace(message=message)

@@ -1,0 +1,148 @@
+"""What an endpoint says of its models: which there are, and how much they hold.
+
+https://platform.claude.com/docs/en/api/models-list, https://platform.openai.com/docs/api-reference/models,
+https://ai.google.dev/api/models, https://openrouter.ai/docs/api-reference/list-available-models,
+https://docs.vllm.ai (``max_model_len``), https://console.groq.com/docs/api-reference#models (``context_window``),
+https://docs.mistral.ai/api/#tag/models (``max_context_length``), https://github.com/ollama/ollama/blob/main/docs/api.md
+(``/api/show``), https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md (``/props``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from ullage.codec.foreign import parse_json
+from ullage.errors import ProviderError
+from ullage.wire.client import Client, Post
+from ullage.wire.endpoints import Endpoint
+
+
+class Model(NamedTuple):
+    """A model as its endpoint describes it. Tokens; ``None`` is unsaid."""
+
+    name: str
+    window: int | None = None
+    input_cap: int | None = None
+    max_output: int | None = None
+
+
+_WINDOW: Final = ("context_length", "max_model_len", "context_window", "max_context_length", "n_ctx")
+_INPUT: Final = ("max_input_tokens", "inputTokenLimit")
+_OUTPUT: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens", "outputTokenLimit")
+
+
+async def models(endpoint: Endpoint, *, client: Client) -> tuple[Model, ...]:
+    """The models an endpoint lists, with what it says of them. Raises ``ProviderError``."""
+    path = "/models?limit=1000" if endpoint.wire == "messages" else "/models"
+    if endpoint.wire == "generateContent":
+        path = "/models?pageSize=1000"
+    said = await _get(endpoint, path, client)
+    listed = said.get("data") if isinstance(said.get("data"), list) else said.get("models")
+    return tuple(read_model(one) for one in listed or () if isinstance(one, Mapping))
+
+
+async def limits(endpoint: Endpoint, model: str, *, client: Client) -> Model:
+    """What the endpoint says of one model; unsaid where it says nothing. Raises ``ProviderError``.
+
+    Ollama and llama.cpp say it at addresses of their own: what the server runs with, not what the model could hold.
+    """
+    if endpoint.provider == "ollama":
+        return await _ollama(endpoint, model, client)
+    found = next((one for one in await models(endpoint, client=client) if one.name == model), None)
+    if found is not None and found.window is not None:
+        return found
+    if endpoint.is_local:
+        try:
+            props = await _get(endpoint, "/props", client, root=True)
+        except ProviderError:
+            return found or Model(model)
+        settings = props.get("default_generation_settings")
+        window = _number(settings if isinstance(settings, Mapping) else props, ("n_ctx",))
+        return Model(model, window=window)
+    return found or Model(model)
+
+
+def read_model(said: Mapping[str, Any]) -> Model:
+    """One entry of a list of models, in any of the dialects."""
+    name = str(said.get("id") or said.get("name") or "").removeprefix("models/")
+    inner = said.get("top_provider")
+    places = [said, *([inner] if isinstance(inner, Mapping) else [])]
+    input_cap = _first(places, _INPUT)
+    return Model(
+        name=name,
+        window=_first(places, _WINDOW) or input_cap,
+        input_cap=input_cap,
+        max_output=_first(reversed(places), _OUTPUT),
+    )
+
+
+async def _ollama(endpoint: Endpoint, model: str, client: Client) -> Model:
+    """The window Ollama runs a model with: loaded, as set in its file, or what the model was trained for."""
+    said = await _get(endpoint, "/api/show", client, root=True, body={"model": model})
+    try:
+        loaded = await _get(endpoint, "/api/ps", client, root=True)
+    except ProviderError:
+        loaded = {}
+    for one in loaded.get("models") or ():
+        if isinstance(one, Mapping) and model in (one.get("name"), one.get("model")):
+            window = _number(one, ("context_length",))
+            if window is not None:
+                return Model(model, window=window)
+    for line in str(said.get("parameters") or "").splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0] == "num_ctx" and words[1].isdigit():
+            return Model(model, window=int(words[1]))
+    info = said.get("model_info")
+    trained = next((n for n in _lengths(info if isinstance(info, Mapping) else {})), None)
+    return Model(model, window=trained)
+
+
+def _lengths(info: Mapping[str, Any]) -> Iterator[int]:
+    for name, value in info.items():
+        if name.endswith(".context_length") and isinstance(value, int):
+            yield value
+
+
+async def _get(
+    endpoint: Endpoint, path: str, client: Client, *, root: bool = False, body: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A JSON object from the endpoint; ``root`` leaves out the version its address ends with."""
+    if root:
+        endpoint = _at_root(endpoint)
+    headers = {"content-type": "application/json"}
+    if endpoint.wire == "messages":
+        headers["anthropic-version"] = "2023-06-01"
+    post = Post(
+        endpoint=endpoint,
+        path=path,
+        headers=headers,
+        content=b"" if body is None else msgspec.json.encode(body),
+        method="GET" if body is None else "POST",
+    )
+    async with client.send(post) as incoming:
+        data = await incoming.body()
+    try:
+        said = parse_json(data)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _at_root(endpoint: Endpoint) -> Endpoint:
+    return dataclasses.replace(endpoint, base_url=endpoint.base_url.rpartition("/v1")[0] or endpoint.base_url)
+
+
+def _number(said: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    for name in names:
+        value = said.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+    return None
+
+
+def _first(places: Iterator[Mapping[str, Any]] | list[Any], names: tuple[str, ...]) -> int | None:
+    return next((found for place in places if (found := _number(place, names)) is not None), None)
