@@ -181,7 +181,7 @@ def _error(
     quoted = strike_keys(said.strip())[:LONGEST]
     where = f"{who}{f' ({model})' if model else ''}"
     number = "" if status is None else f" [{status}]"
-    tail = f" It says: {quoted}" if quoted else ""
+    tail = f" It says: “{quoted}”." if quoted else ""
     verdict = recognise(413 if silent else status, text)
     code = strike_keys(code)
     if verdict is not None:

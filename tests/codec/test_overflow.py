@@ -1,0 +1,115 @@
+"""The table of overflow wordings against real bodies, and the look-alikes that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.codec.error_bodies import LOOKALIKES, OVERFLOWS, Real
+from ullage.codec.overflow import DENIALS, WORDINGS, Measures, overflowed, recognise
+from ullage.codec.problems import problem_in_stream, read_problem
+from ullage.codec.raw import parse_object
+from ullage.codec.stream import Answer
+from ullage.errors import BodyTooLarge, Overflow, ProviderError
+from ullage.messages import Message, TextPart
+from ullage.usage import Usage
+
+
+def problem(real: Real) -> ProviderError:
+    if real.status is None:
+        return problem_in_stream("chat", parse_object(real.body.encode()))
+    return read_problem("chat", real.status, {}, real.body.encode())
+
+
+def test_there_are_as_many_real_bodies_as_promised() -> None:
+    assert len(OVERFLOWS) >= 30
+    assert len(LOOKALIKES) >= 15
+
+
+@pytest.mark.parametrize("name", OVERFLOWS)
+def test_a_real_overflow_is_recognised(name: str) -> None:
+    assert isinstance(problem(OVERFLOWS[name]), Overflow)
+
+
+@pytest.mark.parametrize("name", OVERFLOWS)
+def test_the_numbers_an_overflow_names_are_read(name: str) -> None:
+    found = problem(OVERFLOWS[name])
+    assert isinstance(found, Overflow)
+    assert (found.limit, found.count, found.max_output) == OVERFLOWS[name].numbers
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_a_lookalike_is_not_an_overflow(name: str) -> None:
+    assert not isinstance(problem(LOOKALIKES[name]), Overflow)
+
+
+def test_too_many_bytes_are_told_from_too_many_tokens() -> None:
+    assert {name for name, real in OVERFLOWS.items() if isinstance(problem(real), BodyTooLarge)} == {
+        "anthropic 413 by bytes",
+        "nginx",
+    }
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 429, 529])
+def test_a_status_that_says_something_else_wins_over_the_text(status: int) -> None:
+    assert recognise(status, "prompt is too long: 9 tokens > 8 maximum") is None
+
+
+def test_numbers_with_commas_are_numbers() -> None:
+    found = recognise(400, "prompt is too long: 200,251 tokens > 200,000 maximum")
+    assert found is not None
+    assert found.measures == Measures(200_000, 200_251, None)
+
+
+def test_every_row_and_every_denial_names_its_source() -> None:
+    assert all(row.source.startswith("https://") for row in WORDINGS)
+    assert all(source.startswith("https://") for _, source in DENIALS)
+
+
+def test_each_wording_is_tried_by_a_real_body() -> None:
+    heard = (
+        (real.status, "\n".join(_strings(parse_object(real.body.encode()))) or real.body) for real in OVERFLOWS.values()
+    )
+    reached = {verdict.wording.pattern for status, text in heard if (verdict := recognise(status, text)) is not None}
+    untried = {row.pattern for row in WORDINGS if row.provider} - reached
+    assert untried <= UNQUOTED
+
+
+UNQUOTED = {row.pattern for row in WORDINGS if row.provider in ("ai21", "gpt4all", "xai-grpc")} | {
+    "model_max_prompt_tokens_exceeded",  # stands beside the sentence that is tried
+    r"request \({count} tokens\) exceeds the available context size \({limit} tokens\)",
+    "input length exceeds the context length",
+}
+"""Rows whose sentence is quoted at their source without the body around it."""
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, dict):
+        numbers = [f"{key}: {item}" for key, item in value.items() if isinstance(item, int)]
+        return numbers + [text for item in value.values() for text in _strings(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _strings(item)]
+    return [value] if isinstance(value, str) else []
+
+
+def answer(stop: str, usage: Usage, *texts: str, outcome: str = "finished") -> Answer:
+    parts = tuple(TextPart(id=str(at), text=text) for at, text in enumerate(texts))
+    return Answer(Message(id="m", role="assistant", parts=parts), usage, stop, outcome)  # type: ignore[arg-type]
+
+
+def test_length_without_any_output_is_an_overflow() -> None:
+    assert overflowed(answer("length", Usage(input=8_000, output=0)), 8_000) == Measures(8_000, 8_000, None)
+    assert overflowed(answer("context_full", Usage(input=8_000))) == Measures(None, 8_000, None)
+
+
+def test_length_after_output_is_none() -> None:
+    assert overflowed(answer("length", Usage(input=10, output=4_096), "text"), 8_000) is None
+    assert overflowed(answer("length", Usage(input=10, output=64)), 8_000) is None  # it reasoned, out of sight
+
+
+def test_an_input_larger_than_the_window_was_cut_by_the_server() -> None:
+    assert overflowed(answer("stop", Usage(input=9_000, output=5), "text"), 8_000) == Measures(8_000, 9_000, None)
+    assert overflowed(answer("stop", Usage(input=9_000, output=5), "text")) is None
+
+
+def test_a_dropped_answer_is_no_overflow() -> None:
+    assert overflowed(answer("", Usage(input=9_000), outcome="dropped"), 8_000) is None

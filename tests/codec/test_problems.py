@@ -1,0 +1,213 @@
+"""Typed errors from a status, headers and a body."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.codec.error_bodies import LOOKALIKES
+from ullage.codec.problems import LONGEST, problem_in_stream, read_problem, strike_keys
+from ullage.errors import (
+    BadKey,
+    BodyTooLarge,
+    ContentFiltered,
+    NotFound,
+    Overflow,
+    Overloaded,
+    PermissionDenied,
+    ProviderError,
+    QuotaExhausted,
+    RateLimited,
+    RequestRejected,
+    ServerError,
+)
+
+
+def read(status: int, body: object = "", headers: dict[str, str] | None = None, **more: str) -> ProviderError:
+    data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    return read_problem("chat", status, headers or {}, data, **more)
+
+
+def anthropic(kind: str, message: str = "it says") -> dict[str, object]:
+    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, anthropic("authentication_error"), BadKey),
+        (401, {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}, BadKey),
+        (400, {"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}, BadKey),
+        (403, anthropic("permission_error"), PermissionDenied),
+        (403, {"error": {"code": 403, "message": "denied", "status": "PERMISSION_DENIED"}}, PermissionDenied),
+        (404, anthropic("not_found_error"), NotFound),
+        (400, {"error": {"message": "The model `gone` does not exist", "code": "model_not_found"}}, NotFound),
+        (429, anthropic("rate_limit_error"), RateLimited),
+        (429, {"error": {"message": "quota", "type": "insufficient_quota"}}, QuotaExhausted),
+        (402, {"error": {"message": "Insufficient Balance"}}, QuotaExhausted),
+        (400, anthropic("invalid_request_error", "Your credit balance is too low"), QuotaExhausted),
+        (529, anthropic("overloaded_error", "Overloaded"), Overloaded),
+        (503, {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}, Overloaded),
+        (500, anthropic("api_error", "Internal server error"), ServerError),
+        (502, "<html>Bad gateway</html>", ServerError),
+        (400, anthropic("invalid_request_error", "messages.0: bad"), RequestRejected),
+        (422, {"detail": [{"msg": "field required", "loc": ["body"]}]}, RequestRejected),
+        (413, anthropic("request_too_large"), BodyTooLarge),
+        (400, {"error": {"message": "no", "code": "content_filter"}}, ContentFiltered),
+        (408, "", ServerError),
+    ],
+)
+def test_an_error_has_its_type(status: int, body: object, kind: type[ProviderError]) -> None:
+    assert type(read(status, body)) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("groq tokens per minute, as a 413", RateLimited),
+        ("anthropic's rate limit as a 400", RateLimited),
+        ("bedrock throttling", RateLimited),
+        ("bedrock daily tokens", QuotaExhausted),
+        ("azure content filter", ContentFiltered),
+        ("openrouter credits", QuotaExhausted),
+        ("moonshot quota", QuotaExhausted),
+        ("anthropic long context not paid for", QuotaExhausted),
+        ("anthropic long context not allowed", PermissionDenied),
+        ("gemini quota", RateLimited),
+        ("anthropic max_tokens", RequestRejected),
+        ("openai too many tools", RequestRejected),
+    ],
+)
+def test_what_is_said_counts_more_than_the_status(name: str, kind: type[ProviderError]) -> None:
+    real = LOOKALIKES[name]
+    assert real.status is not None
+    assert type(read(real.status, real.body)) is kind
+
+
+def test_only_what_can_pass_may_be_tried_again() -> None:
+    retried = {kind for kind in _all(ProviderError) if kind.may_retry}
+    assert retried >= {RateLimited, Overloaded, ServerError}
+    assert not retried & {BadKey, PermissionDenied, NotFound, QuotaExhausted, *_all(RequestRejected)}
+
+
+def _all(kind: type[ProviderError]) -> list[type[ProviderError]]:
+    return [kind, *(deeper for child in kind.__subclasses__() for deeper in _all(child))]
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"Retry-After": "30"}, "", 30.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, "", 1.5),
+        ({}, {"error": {"details": [{"@type": "RetryInfo", "retryDelay": "59.5s"}]}}, 59.5),
+        ({}, {"error": {"message": "Please try again in 9.816s."}}, 9.816),
+        ({}, {"error": {"message": "Please try again in 20ms."}}, 0.02),
+        ({}, {"error": {"message": "Please retry after 86400 seconds."}}, 86400.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, "", None),
+        ({"retry-after": "-1"}, "", None),
+        ({"retry-after": "nan"}, "", None),
+    ],
+)
+def test_how_long_to_wait_is_read_from_where_it_is_said(
+    headers: dict[str, str], body: object, seconds: float | None
+) -> None:
+    assert read(429, body, headers).retry_after_s == seconds
+
+
+def test_an_error_says_who_what_and_what_to_do() -> None:
+    found = read(
+        404, anthropic("not_found_error", "model: gone"), {"request-id": "req_9"}, provider="anthropic", model="gone"
+    )
+    assert str(found) == (
+        "anthropic (gone) has no such model or endpoint [404]. It says: “model: gone”. "
+        "Check the model's name and the address."
+    )
+    assert (found.status, found.code, found.said, found.request_id) == (404, "not_found_error", "model: gone", "req_9")
+
+
+KEYS = [
+    "sk-ant-api03-abcdefghijklmnop",
+    "sk-proj-1234567890abcdef",
+    "AIzaSyA1234567890abcdefg",
+    "gsk_1234567890abcdef",
+    "xai-1234567890abcdef",
+    "Bearer abcdefghijklmnop",
+    "hf_1234567890abcdef",
+    "sk-or-v1-0123456789abcdef",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_error_holds_a_key(key: str) -> None:
+    body = {"error": {"message": f"Incorrect API key provided: {key}. You can find it.", "code": key}}
+    found = read(401, body)
+    secret = key.removeprefix("Bearer ")
+    assert secret not in str(found) + found.said + found.code + repr(found.args)
+    assert secret not in strike_keys(f"x {key} y")
+
+
+def test_a_long_body_is_cut() -> None:
+    found = read(500, "x" * 100_000)
+    assert len(found.said) == LONGEST
+
+
+def test_a_413_without_a_body_is_an_overflow_and_a_400_only_where_that_is_the_habit() -> None:
+    assert isinstance(read(413), Overflow)
+    assert isinstance(read(400, provider="cerebras"), Overflow)
+    assert type(read(400, provider="openai")) is RequestRejected
+
+
+def test_what_the_body_repeats_of_the_request_is_not_heard() -> None:
+    echoed = {"detail": [{"msg": "bad", "input": "rate limit; prompt is too long: 9 tokens > 8 maximum"}]}
+    assert type(read(422, echoed)) is RequestRejected
+
+
+@pytest.mark.parametrize(
+    ("event", "kind"),
+    [
+        ({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, Overloaded),
+        ({"error": {"code": 502, "message": "upstream failed"}}, ServerError),
+        ({"error": {"code": 429, "message": "slow down"}}, RateLimited),
+        ({"type": "error", "code": "rate_limit_exceeded", "message": "slow"}, RateLimited),
+        (
+            {
+                "type": "response.failed",
+                "response": {"status": "failed", "error": {"code": "server_error", "message": "x"}},
+            },
+            ServerError,
+        ),
+        (
+            {"response": {"error": {"code": "context_length_exceeded", "message": "exceeds the context window"}}},
+            Overflow,
+        ),
+        ({"object": "error", "message": "boom", "code": 500}, ServerError),
+    ],
+)
+def test_an_error_inside_a_stream_has_its_type(event: dict[str, object], kind: type[ProviderError]) -> None:
+    assert type(problem_in_stream("chat", event)) is kind
+
+
+@given(st.integers(200, 599), st.binary(max_size=200))
+def test_no_body_makes_it_raise(status: int, body: bytes) -> None:
+    assert isinstance(read_problem("messages", status, {}, body), ProviderError)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["error", "message", "code", "type", "detail", "status"]), inner, max_size=4
+            )
+        ),
+        max_leaves=20,
+    )
+)
+def test_no_json_makes_it_raise(value: object) -> None:
+    assert isinstance(read_problem("chat", 400, {}, json.dumps(value).encode()), ProviderError)
+    fields = value if isinstance(value, dict) else {"error": value}
+    assert isinstance(problem_in_stream("chat", fields), ProviderError)
