@@ -28,72 +28,22 @@ from ullage.events import (
     ToolsChanged,
     Uncompacted,
 )
-from ullage.messages import Message, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, begins_turn
-from ullage.meter.breakdown import Share
 from ullage.meter.carried import Carried
 from ullage.meter.clearing import cleared
-from ullage.meter.forecast import Fixed, Forecaster
+from ullage.meter.forecast import Forecaster
 from ullage.meter.limits import ModelLimits, lookup
-from ullage.meter.spend import Purpose, Spend
-from ullage.meter.track import Step, Track
+from ullage.meter.spend import Purpose
+from ullage.meter.state import State
+from ullage.meter.track import Step
 from ullage.meter.view import Entry, View
-from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
-from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
 
 
-class Fold:
-    """Everything that is known of a session, from its events. Not for sharing between threads."""
-
-    def __init__(
-        self,
-        *,
-        limits: Limits,
-        calibration: Calibration,
-        estimator: str | Callable[[str], float],
-        policy: ReasoningPolicy,
-    ) -> None:
-        self.limits = limits
-        self.denominators = limits.denominators
-        self.calibration = calibration
-        self.policy = policy
-        self.estimator = estimator
-        self.session = ""
-        self.seq = 0
-        self.model = ""
-        self.wire = ""
-        self.provider = ""
-        self.known: ModelLimits | None = None
-        self.forecaster = Forecaster("", "", "", estimator)
-        self.view = View()
-        self.carried = Carried()
-        self.since = Since()
-        self.system: tuple[SystemBlock, ...] | None = None
-        self.tools: tuple[Tool, ...] | None = None
-        self.params: dict[str, object] = {}
-        self.fixed = Fixed()
-        self.shares: tuple[Share, ...] | None = None
-        """The rows of ``fixed``, kept by whoever makes them."""
-        self.anchor: Anchor | None = None
-        self.output: Entry | None = None
-        self.output_left = False
-        """The last answer was removed or edited: its reported output is not in the next request."""
-        self.removed = 0.0
-        self.partial = False
-        self.history_doubt = 0.0
-        """Tokens of history from before the log that may or may not have left with a compaction."""
-        self.unlogged: float | None = None
-        """Tokens the first actual held beyond what the events explain, where the log has no system prompt."""
-        self.pending: dict[str, Pending] = {}
-        self.usages: dict[str, Usage] = {}
-        self.open_calls: set[str] = set()
-        self.compacted: dict[str, tuple[list[Entry], str, str]] = {}
-        self.compactions = 0
-        self.marks: list[str] = []
-        self.spend = Spend()
-        self.track = Track()
+class Fold(State):
+    """What is known of a session, moved on by its events."""
 
     # -- the way in --
 
@@ -104,67 +54,6 @@ class Fold:
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
-
-    # -- what is asked of it --
-
-    @property
-    def partly_unlogged(self) -> bool:
-        """Whether nobody has said what the system prompt or the tools are."""
-        return self.system is None or self.tools is None
-
-    @property
-    def unsaid(self) -> str:
-        """What of every request nobody has shown, in words; empty when all is known."""
-        if self.system is None:
-            return "System prompt and tools are" if self.tools is None else "The system prompt is"
-        return "Tools are" if self.tools is None else ""
-
-    @property
-    def user_turn(self) -> bool:
-        """Whether the next request begins a turn. At rest it is taken to."""
-        return bool(self.since.users) or not (self.open_calls or self.since.results)
-
-    @property
-    def tool_turn(self) -> bool:
-        """Whether the next request carries results of tools that the last answer called."""
-        return bool(self.since.results) or bool(self.open_calls)
-
-    def earlier_reasoning(self, *, with_last: bool = False) -> float:
-        """Tokens of earlier answers' reasoning in the next request, by the provider's rules and the policy."""
-        return self.forecaster.reasoning_counted(
-            self.carried,
-            self.policy,
-            self.calibration,
-            user_turn=self.user_turn,
-            tool_turn=self.tool_turn,
-            stream=self.anchor.stream if self.anchor else False,
-            without=self.output.message.id if self.output and not with_last else "",
-        )
-
-    def forecast(self) -> Forecast:
-        """What the next request holds. Costs O(1) in the length of the history."""
-        if self.anchor is None:
-            return self.forecaster.opening(
-                self.fixed,
-                self.view.opening,
-                self.earlier_reasoning(),
-                media=self.view.media,
-                history=bool(self.view.holders),
-                missing=self.unsaid,
-            )
-        return self.forecaster.next(
-            self.anchor,
-            output=self.output,
-            output_left=self.output_left,
-            since=self.since,
-            user_turn=self.user_turn,
-            changed=self.fixed.tokens - self.anchor.fixed,
-            removed=self.removed,
-            doubt=self.history_doubt,
-            earlier=self.earlier_reasoning(),
-            policy=self.policy,
-            calibration=self.calibration,
-        )
 
     # -- the session --
 
@@ -288,7 +177,7 @@ class Fold:
             self.open_calls = {part.call_id for part in message.of_type(ToolCallPart)}
         for result in message.of_type(ToolResultPart):
             self.open_calls.discard(result.call_id)
-        if self._is_output(message):
+        if self.is_output(message):
             self.output = entry
         else:
             self.since = self.since.plus(entry)
@@ -302,14 +191,14 @@ class Fold:
     def _exchange(self, message: Message) -> None:
         old = self.view.entries[message.id]
         cost = self.forecaster.message(message, self.view.tool_names)
-        anchored = self._is_anchored(old)
+        anchored = self.is_anchored(old)
         opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
         entry = self.view.replace(message, cost, opening=opening, keep_order=anchored)
         if anchored:
-            self.removed += (old.cost.tokens - cost.tokens) * self._scale()
+            self.removed += (old.cost.tokens - cost.tokens) * self.scale()
         elif old is not self.output:
             self.since = self.since.minus(old).plus(entry)
-        elif self._is_output(message):
+        elif self.is_output(message):
             self.output = entry
         else:
             self.output, self.output_left = None, True
@@ -324,28 +213,14 @@ class Fold:
         entry = self.view.remove(message_id)
         if entry is None:
             return None
-        if self._is_anchored(entry):
-            self.removed += entry.cost.tokens * self._scale()
+        if self.is_anchored(entry):
+            self.removed += entry.cost.tokens * self.scale()
         elif entry is self.output:
             self.output, self.output_left = None, True
         else:
             self.since = self.since.minus(entry, quiet=quiet)
         self.carried.remove(message_id)
         return entry
-
-    def _is_anchored(self, entry: Entry) -> bool:
-        return self.anchor is not None and entry.order <= self.anchor.order
-
-    def _is_output(self, message: Message) -> bool:
-        return self.anchor is not None and bool(message.call) and message.call == self.anchor.call
-
-    def _scale(self) -> float:
-        """Actual tokens per estimated token of what the anchor covers, without what every request carries."""
-        if self.anchor is None or self.anchor.messages <= 0:
-            return 1.0
-        every = self.fixed.tokens + (self.unlogged or 0.0)
-        measured = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
-        return min(2.0, max(0.5, measured))
 
     def _rewound(self, event: Rewound) -> None:
         ids = list(self.view.entries)
@@ -401,8 +276,8 @@ class Fold:
         anchor, *order = before.split("\n")
         self._leave(summary, quiet=True)
         for entry in left:
-            if self.anchor is not None and self.anchor.call == anchor and self._is_anchored(entry):
-                self.removed -= entry.cost.tokens * self._scale()
+            if self.anchor is not None and self.anchor.call == anchor and self.is_anchored(entry):
+                self.removed -= entry.cost.tokens * self.scale()
             else:
                 self.view.orders += 1
                 entry.order = self.view.orders

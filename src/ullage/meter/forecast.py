@@ -244,14 +244,15 @@ class Forecaster:
         exact = max(0.0, estimate.exact - anchor.input + held)
         tokens, low, high = round(exact), estimate.low, estimate.high
         if moved or changed or removed or anchor.spread:
-            below, above = half_widths(
-                with_changes(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact)
-            )
             left = max(0.0, anchor.input - removed)
-            further = hypot(
-                CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input, doubt
+            low, high = _wider(
+                estimate,
+                exact,
+                moved,
+                hypot(
+                    CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input, doubt
+                ),
             )
-            low, high = round(exact - hypot(below, further)), round(exact + hypot(above, further))
         return Forecast(
             tokens=tokens,
             low=max(0, min(low, tokens)),
@@ -362,6 +363,12 @@ class Forecaster:
             answer=answer,
             placeholder=usage.placeholder,
         )
+
+
+def _wider(estimate: growth.Estimate, exact: float, moved: float, further: float) -> tuple[int, int]:
+    """The bounds of an estimate that was moved on: its own doubt, that of reasoning that moved, and what is further off."""
+    below, above = half_widths(with_changes(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact))
+    return round(exact - hypot(below, further)), round(exact + hypot(above, further))
 
 
 def _label(anchor: Anchor, estimate: growth.Estimate, *, removed: float, changed: float) -> str:

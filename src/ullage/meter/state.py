@@ -1,0 +1,146 @@
+"""What is known of a session at one moment, and what follows from it for the next request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ullage.messages import Message, SystemBlock, Tool
+from ullage.meter.anchor import Anchor, Forecast, Pending, Since
+from ullage.meter.breakdown import Share
+from ullage.meter.carried import Carried
+from ullage.meter.forecast import Fixed, Forecaster
+from ullage.meter.limits import ModelLimits
+from ullage.meter.spend import Spend
+from ullage.meter.track import Track
+from ullage.meter.view import Entry, View
+from ullage.meter.window import Limits
+from ullage.reasoning import ReasoningPolicy
+from ullage.tokens.calibration import Calibration
+from ullage.usage import Usage
+
+
+class State:
+    """Everything that is known of a session, from its events. Not for sharing between threads."""
+
+    def __init__(
+        self,
+        *,
+        limits: Limits,
+        calibration: Calibration,
+        estimator: str | Callable[[str], float],
+        policy: ReasoningPolicy,
+    ) -> None:
+        self.limits = limits
+        self.denominators = limits.denominators
+        self.calibration = calibration
+        self.policy = policy
+        self.estimator = estimator
+        self.session = ""
+        self.seq = 0
+        self.model = ""
+        self.wire = ""
+        self.provider = ""
+        self.known: ModelLimits | None = None
+        self.forecaster = Forecaster("", "", "", estimator)
+        self.view = View()
+        self.carried = Carried()
+        self.since = Since()
+        self.system: tuple[SystemBlock, ...] | None = None
+        self.tools: tuple[Tool, ...] | None = None
+        self.params: dict[str, object] = {}
+        self.fixed = Fixed()
+        self.shares: tuple[Share, ...] | None = None
+        """The rows of ``fixed``, kept by whoever makes them."""
+        self.anchor: Anchor | None = None
+        self.output: Entry | None = None
+        self.output_left = False
+        """The last answer was removed or edited: its reported output is not in the next request."""
+        self.removed = 0.0
+        self.partial = False
+        self.history_doubt = 0.0
+        """Tokens of history from before the log that may or may not have left with a compaction."""
+        self.unlogged: float | None = None
+        """Tokens the first actual held beyond what the events explain, where the log has no system prompt."""
+        self.pending: dict[str, Pending] = {}
+        self.usages: dict[str, Usage] = {}
+        self.open_calls: set[str] = set()
+        self.compacted: dict[str, tuple[list[Entry], str, str]] = {}
+        self.compactions = 0
+        self.marks: list[str] = []
+        self.spend = Spend()
+        self.track = Track()
+
+    @property
+    def partly_unlogged(self) -> bool:
+        """Whether nobody has said what the system prompt or the tools are."""
+        return self.system is None or self.tools is None
+
+    @property
+    def unsaid(self) -> str:
+        """What of every request nobody has shown, in words; empty when all is known."""
+        if self.system is None:
+            return "System prompt and tools are" if self.tools is None else "The system prompt is"
+        return "Tools are" if self.tools is None else ""
+
+    @property
+    def user_turn(self) -> bool:
+        """Whether the next request begins a turn. At rest it is taken to."""
+        return bool(self.since.users) or not (self.open_calls or self.since.results)
+
+    @property
+    def tool_turn(self) -> bool:
+        """Whether the next request carries results of tools that the last answer called."""
+        return bool(self.since.results) or bool(self.open_calls)
+
+    def earlier_reasoning(self, *, with_last: bool = False) -> float:
+        """Tokens of earlier answers' reasoning in the next request, by the provider's rules and the policy."""
+        return self.forecaster.reasoning_counted(
+            self.carried,
+            self.policy,
+            self.calibration,
+            user_turn=self.user_turn,
+            tool_turn=self.tool_turn,
+            stream=self.anchor.stream if self.anchor else False,
+            without=self.output.message.id if self.output and not with_last else "",
+        )
+
+    def forecast(self) -> Forecast:
+        """What the next request holds. Costs O(1) in the length of the history."""
+        if self.anchor is None:
+            return self.forecaster.opening(
+                self.fixed,
+                self.view.opening,
+                self.earlier_reasoning(),
+                media=self.view.media,
+                history=bool(self.view.holders),
+                missing=self.unsaid,
+            )
+        return self.forecaster.next(
+            self.anchor,
+            output=self.output,
+            output_left=self.output_left,
+            since=self.since,
+            user_turn=self.user_turn,
+            changed=self.fixed.tokens - self.anchor.fixed,
+            removed=self.removed,
+            doubt=self.history_doubt,
+            earlier=self.earlier_reasoning(),
+            policy=self.policy,
+            calibration=self.calibration,
+        )
+
+    def is_anchored(self, entry: Entry) -> bool:
+        """Whether the last actual held this message."""
+        return self.anchor is not None and entry.order <= self.anchor.order
+
+    def is_output(self, message: Message) -> bool:
+        """Whether this message is the answer of the call that the reading rests on."""
+        return self.anchor is not None and bool(message.call) and message.call == self.anchor.call
+
+    def scale(self) -> float:
+        """Actual tokens per estimated token of what the anchor covers, without what every request carries."""
+        if self.anchor is None or self.anchor.messages <= 0:
+            return 1.0
+        every = self.fixed.tokens + (self.unlogged or 0.0)
+        measured = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
+        return min(2.0, max(0.5, measured))
