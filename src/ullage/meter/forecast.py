@@ -366,7 +366,7 @@ class Forecaster:
 
 
 def _wider(estimate: growth.Estimate, exact: float, moved: float, further: float) -> tuple[int, int]:
-    """The bounds of an estimate that was moved on: its own doubt, that of reasoning that moved, and what is further off."""
+    """The bounds of an estimate that was moved on: its own doubt, that of moved reasoning, and what is further off."""
     below, above = half_widths(with_changes(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact))
     return round(exact - hypot(below, further)), round(exact + hypot(above, further))
 
