@@ -79,6 +79,10 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.calibration import calibration
 
             return calibration(options)
+        case "simulate":
+            from ullage.cli.simulate import run as simulate
+
+            return simulate(options)
         case _:
             from ullage.cli.evaluate import run
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ullage.simulators import openai_rules
 from ullage.simulators.answer import Spoken
 from ullage.simulators.body import BadBody, parse
 from ullage.simulators.chat.billing import pieces, shown
@@ -14,6 +13,9 @@ from ullage.simulators.chat.stream import UNKNOWN, completion, error, events
 from ullage.simulators.chat.variants import Variant
 from ullage.simulators.faults import Frame
 from ullage.simulators.models import Model
+from ullage.simulators.openai_rules import bearer
+from ullage.simulators.openai_rules import models as openai_models
+from ullage.simulators.openai_rules import trouble as openai_trouble
 from ullage.simulators.prompt import Counted, Prompt
 from ullage.simulators.refusal import Refused
 from ullage.simulators.wire import Bill, Call, Endpoint, Wire
@@ -42,7 +44,7 @@ class Chat(Wire):
         return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
-        return openai_rules.bearer(headers)
+        return bearer(headers)
 
     def read(self, body: bytes) -> dict[str, Any]:
         try:
@@ -102,10 +104,10 @@ class Chat(Wire):
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
         own = [model for model in models if model.name in self.variant.models] or list(models)
-        return openai_rules.models(models if name else own, name, self.name)
+        return openai_models(models if name else own, name, self.name)
 
     def error(self, refused: Refused) -> dict[str, Any]:
         return error(refused, self.variant)
 
     def trouble(self, status: int) -> Refused:
-        return openai_rules.trouble(status)
+        return openai_trouble(status)

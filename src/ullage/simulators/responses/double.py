@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ullage.simulators import openai_rules
 from ullage.simulators.answer import Spoken
 from ullage.simulators.body import BadBody, parse
 from ullage.simulators.faults import Frame
 from ullage.simulators.models import Model
+from ullage.simulators.openai_rules import bearer
+from ullage.simulators.openai_rules import error as openai_error
+from ullage.simulators.openai_rules import models as openai_models
+from ullage.simulators.openai_rules import trouble as openai_trouble
 from ullage.simulators.prompt import Counted, Prompt
 from ullage.simulators.refusal import Refused, Rule
 from ullage.simulators.responses.billing import CACHE_BLOCK, pieces, shown
@@ -40,7 +43,7 @@ class Responses(Wire):
         return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
-        return openai_rules.bearer(headers)
+        return bearer(headers)
 
     def read(self, body: bytes) -> dict[str, Any]:
         try:
@@ -97,13 +100,13 @@ class Responses(Wire):
         return {"object": "response.input_tokens", "input_tokens": counted.input}
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
-        return openai_rules.models(models, name, "openai")
+        return openai_models(models, name, "openai")
 
     def error(self, refused: Refused) -> dict[str, Any]:
-        return openai_rules.error(refused)
+        return openai_error(refused)
 
     def trouble(self, status: int) -> Refused:
-        return openai_rules.trouble(status)
+        return openai_trouble(status)
 
     def refusal_in_stream(self, refused: Refused) -> list[Frame] | None:
         return failed(refused) if refused.name == "too_many_tokens" else None
