@@ -366,7 +366,8 @@ def prepared(
 
 def listener(port: int = 0) -> socket.socket:
     """A socket on 127.0.0.1; port 0 takes a free one. Raises ``OSError`` where the port is taken."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # The protocol is named because asyncio sends small pieces at once only on sockets that say they are TCP.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
