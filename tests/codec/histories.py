@@ -271,3 +271,27 @@ def _speakers(request: Request) -> Iterator[str]:
             yield f"an answer is followed by {after}"
         if request.provider == "mistral" and role == "tool" and after == "user":
             yield "unexpected role 'user' after role 'tool'"
+
+
+def unforged(request: Request) -> Request:
+    """The request without what only the provider itself can have made: its seals, its items and their ids.
+
+    A server that checks them refuses an invented one, whoever sends it.
+    """
+    return msgspec.structs.replace(request, messages=tuple(_unforged(one, request) for one in request.messages))
+
+
+def _unforged(message: Message, request: Request) -> Message:
+    parts: list[Part] = []
+    for part in message.parts:
+        held = getattr(part, "provider", None)
+        if held is None or held.wire != request.wire:
+            parts.append(part)
+        elif isinstance(part, ReasoningPart):
+            bare = part if request.wire == "chat" else msgspec.structs.replace(part, provider=None)
+            parts.append(bare)
+        elif isinstance(part, ProviderItem):
+            parts.append(TextPart(id=part.id, text=part.text))
+        else:
+            parts.append(msgspec.structs.replace(part, provider=None))
+    return msgspec.structs.replace(message, parts=tuple(parts))

@@ -133,7 +133,7 @@ def test_what_was_sent_for_a_prefix_is_sent_again_for_the_whole() -> None:
             if not is_closed(whole.messages, at):
                 continue
             prefix = repair(replace(whole, messages=whole.messages[:at])).request.messages
-            if prefix[-1].origin == "injected":
+            if prefix[-1].origin == "injected" or prefix[-1].role == "assistant":
                 continue  # what the user said last was nothing that can be sent
             assert sent[: len(prefix)] == prefix, f"seed {seed}, {at} messages"
             compared += 1

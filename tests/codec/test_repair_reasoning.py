@@ -136,3 +136,9 @@ def test_what_the_application_holds_back_is_no_repair_and_leaves_a_valid_request
         .parts
     )
     assert part == TextPart(id="t", text="so")
+
+
+def test_reasoning_that_names_no_field_of_chats_is_left_out() -> None:
+    blank, said = answer((thought({}, DEEPSEEK), SAID), DEEPSEEK)
+    assert isinstance(blank, ReasoningPart)
+    assert (blank.text, said) == (NO_REASONING, SAID)

@@ -59,3 +59,10 @@ def test_a_paused_answer_goes_back_as_it_is() -> None:
 
 def test_a_request_without_messages_gets_one() -> None:
     assert roles(target=GPT) == "u*"
+
+
+def test_an_answer_to_be_continued_does_not_end_with_white_space() -> None:
+    prefill = Message(id="a", role="assistant", parts=(TextPart(id="t", text="The answer is: "),))
+    last = repair(request(user("u"), prefill, target=OLD)).request.messages[-1]
+    assert last.parts == (TextPart(id="t", text="The answer is:"),)
+    assert repair(request(user("u"), prefill, target=GPT)).request.messages[-1] is prefill

@@ -100,7 +100,8 @@ def _is_sendable(part: ReasoningPart, message: Message, target: Target, *, store
         return False
     signed = text_field(fields, "signature") or text_field(fields, "data")
     sealed = text_field(fields, "encrypted_content") or (stored and text_field(fields, "id"))
-    if (target.signed_thinking and not signed) or (target.sealed_reasoning and not sealed):
+    named = bool(fields) or target.wire != "chat"  # Chat has many fields for it: one that names none goes nowhere
+    if not named or (target.signed_thinking and not signed) or (target.sealed_reasoning and not sealed):
         notes.add("partial_reasoning", message.id, part.id, "unfinished reasoning left out")
         return False
     return True
@@ -143,7 +144,7 @@ def _filled(message: Message, parts: list[Part], target: Target, notes: Notes) -
     if all(isinstance(part, ReasoningPart | ToolResultPart) for part in parts):  # results go to their calls
         _orphans([part for part in parts if isinstance(part, ReasoningPart)], message, notes)
         return tuple(part for part in parts if isinstance(part, ToolResultPart))
-    if target.every_reasoning and not any(isinstance(part, ReasoningPart) for part in parts):
+    if target.every_reasoning and not any(_is_reasoning_content(part) for part in parts):
         notes.add("stand_in_reasoning", message.id, "", "a blank stands for reasoning that the model never gave")
         data = _tagged(target, {"reasoning_content": NO_REASONING})
         parts = [ReasoningPart(id=f"{message.id}.reasoning", text=NO_REASONING, provider=data), *parts]
@@ -152,6 +153,10 @@ def _filled(message: Message, parts: list[Part], target: Target, notes: Notes) -
         if at is not None:
             parts[at] = _signed(parts[at], message, target, notes)
     return tuple(parts)
+
+
+def _is_reasoning_content(part: Part) -> bool:
+    return isinstance(part, ReasoningPart) and "reasoning_content" in (fields_of(part.provider) or ())
 
 
 def _signed(part: Part, message: Message, target: Target, notes: Notes) -> Part:

@@ -67,7 +67,8 @@ class Target:
     ``call_ids`` and ``tool_names`` say what may stand there; ``empty_ids`` that a call may go without one.
     ``blank_text`` is whether text of white space alone is taken. ``user_first``, ``user_last`` and ``alternates`` ask
     for user messages at the begin, at the end and between two answers; ``answer_after_tools`` for an answer between a
-    tool's result and a user message. ``signed_thinking`` refuses thinking without its signature, ``sealed_reasoning``
+    tool's result and a user message; ``space_at_end`` is whether an answer that is to be continued may end with white
+    space. ``signed_thinking`` refuses thinking without its signature, ``sealed_reasoning``
     reasoning without its encrypted content; ``reasoning_last`` is whether an answer may end with reasoning,
     ``item_ids`` whether items are named and refused without the reasoning before them. ``signed_calls`` asks for a
     signature on the first call of each step, ``every_reasoning`` for reasoning in each answer.
@@ -85,6 +86,7 @@ class Target:
     user_last: bool = False
     alternates: bool = False
     answer_after_tools: bool = False
+    space_at_end: bool = True
     signed_thinking: bool = False
     sealed_reasoning: bool = False
     reasoning_last: bool = False
@@ -160,6 +162,7 @@ def _target(wire: str, provider: str, model: str, thinking: str) -> Target:
                 user_first=True,
                 user_last=ends,
                 alternates=ends,
+                space_at_end=False,
                 signed_thinking=family == "claude" or provider in CLAUDE_HOSTS | {""},
             )
         case "responses":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from ullage.codec.repair_notes import Notes
 from ullage.codec.repair_targets import Target
 from ullage.messages import Message, ProviderItem, Role, TextPart
@@ -35,7 +37,19 @@ def in_turns(messages: Sequence[Message], target: Target, notes: Notes, *, chain
         made.append(message)
     if made and made[-1].role == "assistant" and target.user_last and not is_paused(made[-1]):
         _add(made, made[-1].id, "user", GO_ON, notes)
+    if made and made[-1].role == "assistant" and not target.space_at_end:
+        made[-1] = _trimmed(made[-1], notes)
     return made
+
+
+def _trimmed(message: Message, notes: Notes) -> Message:
+    """An answer to be continued, without white space at its end: ``final assistant content cannot end with trailing
+    whitespace`` (https://platform.claude.com/docs/en/build-with-claude/prompt-engineering/prefill-claudes-response)."""
+    last = message.parts[-1]
+    if not isinstance(last, TextPart) or not last.text[-1:].isspace():
+        return message
+    notes.add("text", message.id, last.id, "white space at the end of the last answer left out")
+    return replace(message, parts=(*message.parts[:-1], replace(last, text=last.text.rstrip())))
 
 
 def is_paused(message: Message) -> bool:
