@@ -81,7 +81,7 @@ def prove(talk: Talk, wire: str, rule: str, case: Case) -> None:
     """The violation is refused by this rule with these words, and its repaired twin is accepted."""
     wire = case.wire or wire
     refused = talk.send(wire, case.broken)
-    assert said(refused.json()) == case.says
+    assert said(refused.json()) == case.says, refused.text
     assert refused.status_code == case.status
     assert talk.server.exchanges[-1].rule == rule
     accepted = talk.send(wire, case.mended)
