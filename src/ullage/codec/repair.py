@@ -21,6 +21,7 @@ from ullage.codec.repair_notes import Notes, Repair
 from ullage.codec.repair_pairs import paired
 from ullage.codec.repair_reasoning import sound_parts
 from ullage.codec.repair_targets import Target, target_of
+from ullage.codec.repair_thinking import possible_thinking
 from ullage.codec.repair_turns import in_turns
 from ullage.messages import Message, Request, SystemBlock
 from ullage.reasoning import ReasoningPolicy, select
@@ -65,6 +66,7 @@ def repair(request: Request, *, policy: ReasoningPolicy = EVERYTHING) -> Repaire
     params = clean_json(request.params)
     if params != request.params:
         notes.add("text", "", "", "parameters made valid Unicode")
+    params = possible_thinking(params, messages, target, notes)
     same = len(messages) == len(request.messages) and all(
         a is b for a, b in zip(messages, request.messages, strict=True)
     )

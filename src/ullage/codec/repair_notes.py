@@ -23,6 +23,7 @@ RepairKind = Literal[
     "stand_in_reasoning",
     "stand_in_signature",
     "stand_in_message",
+    "thinking_off",
 ]
 """What was wrong, as a word that programs can count."""
 

@@ -14,11 +14,11 @@ def possible_thinking(
 ) -> dict[str, object]:
     """The parameters, thinking switched off where this wire refuses it: for a loop that began without thinking.
 
-    ``When `thinking` is enabled, a final `assistant` message must start with a thinking block … To avoid this
-    requirement, disable `thinking` `` (https://github.com/BerriAI/litellm/issues/9020). The answer that began the loop
-    is another model's, or lost its thinking. It holds for this turn; the next one thinks again. Adaptive thinking asks
-    for nothing (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking). ``messages`` are those that
-    are sent.
+    With thinking ``enabled`` the answer that began the loop has to start with its thinking block, or thinking has to be
+    disabled, as the refusal itself says
+    (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks). Where that answer
+    is another model's, or its thinking was lost, the rest of the turn goes without; the next turn thinks again.
+    Adaptive thinking asks for nothing. ``messages`` are those that are sent.
     """
     given = params.get("thinking")
     if target.wire != "messages" or not isinstance(given, Mapping) or given.get("type") != "enabled":
@@ -31,16 +31,17 @@ def possible_thinking(
 
 
 def _loop_begun_by(messages: Sequence[Message]) -> Message | None:
-    """The answer that began the tool loop the request goes on with.
+    """The answer that began the tool loop which the request goes on with; ``None`` where it begins a turn.
 
     Results and user messages that stand together are one message of the user, and go on with the loop.
     """
-    first: Message | None = None
+    begun: Message | None = None
+    goes_on = False  # whether the messages behind this place, up to the next answer, hold a result
     for message in reversed(messages):
-        if message.role == "assistant":
-            if first is not None and not has_results:
-                break
-            first, has_results = message, False
-        elif message.role == "tool":
-            has_results = True
-    return first if first is not None and messages[-1].role != "assistant" else None
+        if message.role != "assistant":
+            goes_on = goes_on or message.role == "tool"
+            continue
+        if not goes_on:
+            break
+        begun, goes_on = message, False
+    return begun
