@@ -150,7 +150,7 @@ class ChatDecoder:
                 events += self._call(call)
         if isinstance(delta.get("function_call"), dict):
             events += self._call({"index": -1, "function": delta["function_call"], "function_call": True})
-        if len(delta) > 1:
+        if not delta.keys() <= _READ:
             self._keep(delta)
         return events
 

@@ -53,7 +53,7 @@ class ResponsesDecoder:
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
         fields = parse_object(event.data)
-        kind = fields.get("type") or event.name
+        kind = get_text(fields, "type") or event.name
         number = fields.get("sequence_number")
         if isinstance(number, int):
             if number <= self._number:
@@ -136,7 +136,7 @@ class ResponsesDecoder:
         """Keeps the item's place. Calls are shown at once, for their name; the rest when it says something."""
         if (index, 0) in self._parts or index in self._items:
             return []
-        match item.get("type"):
+        match get_text(item, "type"):
             case "reasoning":
                 self._parts[index, 0] = self.draft.open("reasoning")
             case "message":

@@ -1,0 +1,34 @@
+"""Which decoder a request gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.codec.streams import GOLDEN, request
+from ullage.codec.decode import decoder_for, read_answer
+from ullage.codec.stream import ServerEvent
+from ullage.errors import InvalidRequest
+from ullage.messages import Request
+
+
+@pytest.mark.parametrize("wire", GOLDEN)
+def test_each_wire_has_its_decoder(wire: str) -> None:
+    decoder = decoder_for(request(wire), message_id="m")
+    assert not decoder.is_done
+    assert decoder.feed(ServerEvent(b"{}")) == []
+    assert decoder.finish(complete=False).outcome == "dropped"
+
+
+def test_a_wire_without_a_codec_is_refused_by_name() -> None:
+    with pytest.raises(InvalidRequest, match="converse"):
+        decoder_for(Request(wire="converse", model="m"), message_id="m")
+    with pytest.raises(InvalidRequest, match="converse"):
+        read_answer(Request(wire="converse", model="m"), b"{}", message_id="m")
+
+
+@pytest.mark.parametrize("wire", GOLDEN)
+@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"null", b"<html>", b'{"error":{"message":"x"}}', b"\xff"])
+def test_a_body_that_is_no_answer_is_dropped_or_failed(wire: str, body: bytes) -> None:
+    answer = read_answer(request(wire), body, message_id="m")
+    assert answer.outcome in ("dropped", "failed")
+    assert answer.message.parts == ()
