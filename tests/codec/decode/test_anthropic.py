@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -18,7 +19,7 @@ def fields(part: object) -> object:
     return None if data is None else json.loads(bytes(data.data))
 
 
-def block(index: int, start: dict[str, object], *deltas: dict[str, object], stop: bool = True) -> list[object]:
+def block(index: int, start: Mapping[str, object], *deltas: Mapping[str, object], stop: bool = True) -> list[object]:
     return [
         {"type": "content_block_start", "index": index, "content_block": start},
         *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),

@@ -72,7 +72,8 @@ def test_a_usage_object_that_says_all_of_the_one_before_replaces_it() -> None:
 
 def test_what_is_no_usage_object_is_not_noted() -> None:
     draft = Draft(Origin("chat"), "m", None)
-    for usage in (None, {}, [], "x", 1):
+    nothing: tuple[object, ...] = (None, {}, [], "x", 1)
+    for usage in nothing:
         draft.note_usage(usage)
     assert draft.usages == []
 

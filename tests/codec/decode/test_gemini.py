@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -18,7 +19,7 @@ def fields(part: object) -> object:
     return None if data is None else json.loads(bytes(data.data))
 
 
-def chunk(*parts: dict[str, object], finish: str | None = None, **more: object) -> dict[str, object]:
+def chunk(*parts: Mapping[str, object], finish: str | None = None, **more: object) -> dict[str, object]:
     candidate: dict[str, object] = {"content": {"parts": list(parts), "role": "model"}}
     if finish:
         candidate["finishReason"] = finish

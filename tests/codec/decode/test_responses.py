@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -18,11 +19,11 @@ def fields(part: object) -> object:
     return None if data is None else json.loads(bytes(data.data))
 
 
-def done(item: dict[str, object], index: int = 0) -> dict[str, object]:
+def done(item: Mapping[str, object], index: int = 0) -> dict[str, object]:
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-def message(*content: dict[str, object], **more: object) -> dict[str, object]:
+def message(*content: Mapping[str, object], **more: object) -> dict[str, object]:
     return {"type": "message", "id": "msg", "role": "assistant", "content": list(content), **more}
 
 

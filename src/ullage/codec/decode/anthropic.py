@@ -48,8 +48,7 @@ class AnthropicDecoder:
             case "content_block_delta":
                 return self._delta(fields)
             case "content_block_start":
-                whole = fields_of(event.data)
-                return self._start(_index(fields), fields_of(whole.get("content_block")))
+                return self._start(_index(fields), fields_of(event.data).get("content_block"))
             case "content_block_stop":
                 return self._stop(_index(fields))
             case "message_start":
@@ -84,7 +83,7 @@ class AnthropicDecoder:
         self._begin({**fields, "usage": None})
         self.draft.note_usage(fields.get("usage"), whole.get("usage"))
         for index, block in enumerate(items_of(whole.get("content"))):
-            self._start(index, fields_of(block))
+            self._start(index, block)
             self._stop(index)
         self._said = get_text(fields, "stop_reason")
         self.is_done = fields.get("type") == "message" or "content" in fields
@@ -101,16 +100,17 @@ class AnthropicDecoder:
         self.draft.note_usage(usage)
         return [UsageSeen(self.draft.usage(complete=False))]
 
-    def _start(self, index: int, block: Fields) -> list[StreamEvent]:
-        if index in self._blocks:
+    def _start(self, index: int, raw: msgspec.Raw | None) -> list[StreamEvent]:
+        if index in self._blocks or raw is None:
             return []
-        growing, text = self._open(text_of(block, "type"), block)
+        growing, text = self._open(raw)
         self._blocks[index] = growing
         return (growing.begun() if growing.kind == "call" else []) + growing.add(text)
 
-    def _open(self, kind: str, block: Fields) -> tuple[Growing, str]:
+    def _open(self, raw: msgspec.Raw) -> tuple[Growing, str]:
         """The part for a block, and what text it already brings."""
-        match kind:
+        block = fields_of(raw)
+        match text_of(block, "type"):
             case "text":
                 growing = self.draft.open("text")
                 growing.rest = _without(block, "type", "text")
@@ -132,7 +132,7 @@ class AnthropicDecoder:
                     return growing, ""
                 return growing, bytes(arguments).decode("utf-8", "replace")
             case _:
-                growing = self.draft.open("item")
+                growing = self.draft.open_item(raw)
                 growing.rest = dict(block)
                 return growing, ""
 
@@ -164,6 +164,7 @@ class AnthropicDecoder:
             return []
         if growing.kind == "item" and growing.flow.text:
             growing.rest["input"] = _whole_json(growing.flow.text)
+            growing.bytes = None
         if growing.kind == "reasoning" and growing.flow.text and not growing.redacted:
             # A whole block without a signature is what look-alikes of this wire send: they want it back all the same.
             growing.rest.setdefault("signature", "")
@@ -176,6 +177,7 @@ def _grow(growing: Growing, delta: dict[str, Any]) -> None:
         if key == "type":
             continue
         held = growing.rest.get(key)
+        growing.bytes = None
         before = parse(held) if isinstance(held, msgspec.Raw) else held
         growing.rest[key] = before + value if isinstance(before, str) and isinstance(value, str) else value
 

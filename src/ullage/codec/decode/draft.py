@@ -92,15 +92,19 @@ class Flow:
 
 
 class Growing:
-    """A part that is still arriving. ``rest`` is what of it has no word, as it came."""
+    """A part that is still arriving.
 
-    __slots__ = ("call_id", "done", "flow", "id", "is_whole", "kind", "name", "redacted", "rest")
+    ``rest`` is what of it has no word, field by field as it came; ``bytes`` are a whole item's, which stands for it.
+    """
+
+    __slots__ = ("bytes", "call_id", "done", "flow", "id", "is_whole", "kind", "name", "redacted", "rest")
 
     def __init__(self, id: str, kind: Literal["text", "reasoning", "call", "item"]) -> None:
         self.id = id
         self.kind = kind
         self.flow = Flow()
         self.rest: dict[str, object] = {}
+        self.bytes: msgspec.Raw | None = None
         self.call_id = ""
         self.name = ""
         self.redacted = False
@@ -153,6 +157,12 @@ class Draft:
         self.parts.append(growing)
         return growing
 
+    def open_item(self, data: msgspec.Raw) -> Growing:
+        """A new item that is whole, kept byte for byte."""
+        growing = self.open("item")
+        growing.bytes = data
+        return growing
+
     def open_call(self, call_id: str, name: str) -> Growing:
         """A new call; one without an id gets one of ours."""
         growing = self.open("call")
@@ -171,7 +181,7 @@ class Draft:
 
     def part(self, growing: Growing) -> Part | None:
         """The part as it stands; ``None`` when it has neither text nor provider data."""
-        data = self.opaque(growing.rest)
+        data = self.opaque(growing.rest if growing.bytes is None else growing.bytes)
         text = growing.flow.text
         match growing.kind:
             case "text":
@@ -208,12 +218,13 @@ class Draft:
             provider=data,
         )
 
-    def opaque(self, rest: Mapping[str, object]) -> ProviderData | None:
+    def opaque(self, rest: Mapping[str, object] | msgspec.Raw) -> ProviderData | None:
         """What has no word, tagged with where it came from; ``None`` when there is nothing."""
         if not rest:
             return None
         origin = self.origin
-        return ProviderData(data=written(rest), provider=origin.provider, wire=origin.wire, model=origin.model)
+        data = rest.copy() if isinstance(rest, msgspec.Raw) else written(rest)
+        return ProviderData(data=data, provider=origin.provider, wire=origin.wire, model=origin.model)
 
     def media(self, id: str, mime: object, data: str, rest: Mapping[str, object]) -> Part:
         """An image or a file the model made, measured; its bytes stay in the provider data."""

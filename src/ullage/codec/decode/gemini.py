@@ -98,7 +98,7 @@ class GeminiDecoder:
                 continue
             raw = raw or _raw_parts(data)
             events += self._close_open()
-            events += self._single(part, fields_of(raw[index]))
+            events += self._single(part, raw[index])
         said = get_text(candidate, "finishReason")
         blocked = get_text(get_object(chunk, "promptFeedback"), "blockReason")
         if said not in _UNSAID or blocked:
@@ -129,8 +129,9 @@ class GeminiDecoder:
                 self._open.rest["thought"] = True
         return events + self._open.add(text)
 
-    def _single(self, part: Mapping[str, Any], raw: Fields) -> list[StreamEvent]:
+    def _single(self, part: Mapping[str, Any], whole: msgspec.Raw) -> list[StreamEvent]:
         """A part that stays by itself, with what came on it."""
+        raw = fields_of(whole)
         rest: dict[str, object] = {key: value for key, value in raw.items() if key not in _WORDS}
         if isinstance(part.get("functionCall"), dict):
             return self._call(fields_of(raw["functionCall"]), rest)
@@ -142,9 +143,7 @@ class GeminiDecoder:
             # A reasoning part without text is a signature alone: how it was written is kept whole.
             growing.rest = dict(raw) if bare and not part.get("text") else rest
             return growing.add(get_text(part, "text")) + self.draft.close(growing)
-        growing = self.draft.open("item")
-        growing.rest = dict(raw)
-        return self.draft.close(growing)
+        return self.draft.close(self.draft.open_item(whole))
 
     def _call(self, call: Fields, rest: dict[str, object]) -> list[StreamEvent]:
         growing = self.draft.open_call(text_of(call, "id"), text_of(call, "name"))

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from ullage.codec.decode.draft import Draft, Growing, joined
 from ullage.codec.problems import problem_in_stream
 from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, parse_object, text_of
@@ -70,7 +72,7 @@ class ResponsesDecoder:
             case "response.output_item.added":
                 return self._added(_index(fields), get_object(fields, "item"))
             case "response.output_item.done":
-                return self._done(_index(fields), fields_of(fields_of(event.data).get("item")))
+                return self._done(_index(fields), fields_of(event.data).get("item"))
             case "response.created" | "response.in_progress" | "response.queued":
                 self._name(get_object(fields, "response"))
             case "error" | "response.error":
@@ -147,9 +149,10 @@ class ResponsesDecoder:
                 return growing.begun()
         return []
 
-    def _done(self, index: int, item: Fields) -> list[StreamEvent]:
+    def _done(self, index: int, raw: msgspec.Raw | None) -> list[StreamEvent]:
         """The item as it is kept. Text that no delta brought is shown now."""
-        if index in self._items or not item:
+        item = fields_of(raw)
+        if raw is None or index in self._items or not item:
             return []
         self._items.add(index)
         match text_of(item, "type"):
@@ -173,9 +176,7 @@ class ResponsesDecoder:
                 growing.rest = _without(item, *known)
                 return self._settle(growing, written)
             case _:
-                growing = self.draft.open("item")
-                growing.rest = dict(item)
-                return self.draft.close(growing)
+                return self.draft.close(self.draft.open_item(raw))
 
     def _message_done(self, index: int, item: Fields) -> list[StreamEvent]:
         """One part a block of content; each carries the message's own fields: id, status, phase."""
@@ -216,7 +217,7 @@ class ResponsesDecoder:
         self._name(response)
         events: list[StreamEvent] = []
         for index, raw in enumerate(items_of(whole.get("output"))):
-            events += self._done(index, fields_of(raw))
+            events += self._done(index, raw)
         self.draft.note_usage(response.get("usage"), whole.get("usage"))
         reason = get_text(get_object(response, "incomplete_details"), "reason")
         self._said = reason or get_text(response, "status") or "completed"

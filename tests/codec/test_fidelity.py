@@ -1,0 +1,384 @@
+"""Wire to words to ledger to wire: every datum of a provider comes back byte for byte, and only where it is from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.codec.streams import CHAT, GEMINI, GOLDEN, MESSAGES, RESPONSES, play, request, user
+from ullage.codec.encode import Encoded, Options, encode
+from ullage.codec.repair import repair
+from ullage.encoding import decode_message
+from ullage.encoding import encode as write
+from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.reasoning import ReasoningPolicy
+
+PLAIN = Options(cache=None)
+
+
+def stored(message: Message) -> Message:
+    """The message after the ledger had it: as JSON and back."""
+    return decode_message(write(message))
+
+
+def results(message: Message) -> list[Message]:
+    return [
+        Message(
+            id=f"r{at}",
+            role="tool",
+            parts=(
+                ToolResultPart(
+                    id=f"r{at}.1",
+                    call_id=call.call_id,
+                    name=call.name,
+                    content=(TextPart(id=f"r{at}.2", text="12 °C"),),
+                ),
+            ),
+        )
+        for at, call in enumerate(message.of_type(ToolCallPart))
+    ]
+
+
+def replay(
+    wire: str,
+    events: list[object],
+    *,
+    to: str = "",
+    provider: str = "",
+    model: str = "",
+    from_provider: str = "",
+    from_model: str = "",
+    policy: ReasoningPolicy = ReasoningPolicy(),  # noqa: B008
+) -> Encoded:
+    """The next request after this answer, with results for its calls, repaired as every request is."""
+    answer = stored(play(wire, events, provider=from_provider, model=from_model).answer.message)
+    history = (user(), answer, *results(answer))
+    repaired = repair(request(to or wire, *history, provider=provider, model=model))
+    return encode(repaired.request, policy=policy, options=PLAIN)
+
+
+def body(encoded: Encoded) -> Any:
+    return json.loads(encoded.content)
+
+
+def ended(*delta: dict[str, object]) -> list[object]:
+    return [
+        *({"choices": [{"index": 0, "delta": one}]} for one in delta),
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        b"[DONE]",
+    ]
+
+
+# -- Anthropic --
+
+
+def test_anthropic_thinking_goes_back_with_its_signature_redacted_and_empty_ones_too() -> None:
+    assert body(replay("messages", MESSAGES))["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "Let me look.", "signature": "EqQBCkYIBRgC+/=="},
+        {"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3=="},
+        {"type": "thinking", "thinking": "", "signature": "omitted+text=="},
+        {"type": "text", "text": "Zürich, dann 🦉."},
+        {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "ZRH", "n": 1.0}},
+    ]
+
+
+def test_anthropic_arguments_go_back_as_they_were_written() -> None:
+    assert b'"input":{"city": "ZRH", "n": 1.0}' in replay("messages", MESSAGES).content
+
+
+def test_anthropic_thinking_goes_to_every_host_of_claude_and_to_nobody_else() -> None:
+    assert b"EqQBCkYIBRgC" in replay("messages", MESSAGES, provider="bedrock").content
+    assert b"EqQBCkYIBRgC" not in replay("messages", MESSAGES, provider="moonshot", model="kimi-k2").content
+
+
+def test_a_half_thought_is_left_out() -> None:
+    cut = [*MESSAGES[:5], *MESSAGES[12:]]
+    sent = body(replay("messages", cut))["messages"][1]["content"]
+    assert [block["type"] for block in sent] == ["text", "tool_use"]
+    assert b"Let me look" not in replay("messages", cut).content
+
+
+def test_blocks_of_anthropics_own_tools_go_back_byte_for_byte() -> None:
+    result = (
+        '{"type":"web_search_tool_result","tool_use_id":"srv_1","content":[{"encrypted_content":"E+/==", "n":1.50}]}'
+    )
+    call = '{"type":"server_tool_use","id":"srv_1","name":"web_search","input":{"query": "x"}}'
+    events: list[object] = []
+    for at, raw in enumerate((call, result)):
+        events += [
+            f'{{"type":"content_block_start","index":{at},"content_block":{raw}}}',
+            f'{{"type":"content_block_stop","index":{at}}}',
+        ]
+    events += [
+        '{"type":"content_block_start","index":2,"content_block":{"type":"text","text":"So."}}',
+        '{"type":"content_block_stop","index":2}',
+        '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{}}',
+        '{"type":"message_stop"}',
+    ]
+    content = replay("messages", events).content
+    assert call.encode() in content
+    assert result.encode() in content
+
+
+# -- Responses --
+
+
+def test_responses_items_go_back_with_id_encrypted_content_and_phase() -> None:
+    sent = body(replay("responses", RESPONSES))["input"]
+    items = [json.loads(str(event))["item"] for event in RESPONSES if "output_item.done" in str(event)]
+    assert sent[1:4] == items
+    assert sent[4] == {"type": "function_call_output", "call_id": "call_1", "output": "12 °C"}
+
+
+def test_responses_asks_for_what_it_needs_to_send_it_back() -> None:
+    sent = body(replay("responses", RESPONSES))
+    assert (sent["store"], sent["include"]) == (False, ["reasoning.encrypted_content"])
+
+
+def test_reasoning_goes_back_to_no_other_host_and_its_followers_go_without_their_names() -> None:
+    sent = body(replay("responses", RESPONSES, provider="xai", model="grok-4"))["input"]
+    assert [item["type"] for item in sent] == ["message", "message", "function_call", "function_call_output"]
+    assert all("id" not in item for item in sent)
+
+
+def test_reasoning_kept_back_by_the_policy_takes_its_followers_names_with_it() -> None:
+    closed = [event for event in RESPONSES if '"output_index":2' not in str(event)]
+    answer = stored(play("responses", closed).answer.message)
+    asked = request("responses", user(), answer, user("more", "u2"))
+    kept = body(encode(asked, options=PLAIN))["input"]
+    left_out = body(encode(asked, policy=ReasoningPolicy(include_in_context=False), options=PLAIN))["input"]
+    assert [item.get("id") for item in kept] == [None, "rs_1", "msg_1", None]
+    assert [(item["type"], item.get("id")) for item in left_out] == [("message", None)] * 3
+    assert left_out[1]["phase"] == "commentary"
+
+
+@pytest.mark.parametrize("kind", ["web_search_call", "mcp_list_tools", "compaction", "from_the_future"])
+def test_items_without_a_word_go_back_byte_for_byte(kind: str) -> None:
+    raw = f'{{"type":"{kind}",  "id":"x_1","n":1.50,"deep":{{"a":[1, 2 ,null]}}}}'
+    events: list[object] = [
+        f'{{"type":"response.output_item.done","output_index":0,"item":{raw}}}',
+        {"type": "response.completed", "response": {"status": "completed"}},
+    ]
+    assert raw.encode() in replay("responses", events).content
+
+
+def test_a_custom_tools_result_is_of_its_kind() -> None:
+    item = {"type": "custom_tool_call", "id": "ct", "call_id": "c", "name": "sh", "input": "ls  -l"}
+    events: list[object] = [
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"status": "completed"}},
+    ]
+    assert body(replay("responses", events))["input"][1:] == [
+        item,
+        {"type": "custom_tool_call_output", "call_id": "c", "output": "12 °C"},
+    ]
+
+
+@pytest.mark.parametrize(("wire", "host"), [("responses", "openai"), ("chat", "openai"), ("chat", "deepseek")])
+def test_arguments_that_are_text_go_back_as_they_were_written(wire: str, host: str) -> None:
+    assert b'{\\"city\\": \\"ZRH\\"}' in replay(wire, GOLDEN[wire], provider=host, from_provider=host).content
+
+
+# -- Gemini --
+
+
+def test_gemini_parts_go_back_one_by_one_with_their_signatures() -> None:
+    assert body(replay("generateContent", GEMINI))["contents"][1] == {
+        "role": "model",
+        "parts": [
+            {"text": "Let me look.", "thought": True},
+            {"text": "Zürich, dann 🦉."},
+            {"text": " Ende.", "thoughtSignature": "text/sig+=="},
+            {
+                "functionCall": {"name": "weather", "args": {"city": "ZRH", "n": 1.0}},
+                "thoughtSignature": "CiQBcsjafd==",
+            },
+            {"functionCall": {"name": "clock", "args": {}, "id": "fx-2"}},
+            {"text": "", "thoughtSignature": "last=="},
+        ],
+    }
+
+
+def test_gemini_arguments_go_back_as_they_were_written() -> None:
+    assert b'"args":{"city": "ZRH", "n": 1.0}' in replay("generateContent", GEMINI).content
+
+
+def test_ids_that_we_made_for_gemini_do_not_go_back() -> None:
+    content = replay("generateContent", GEMINI).content
+    assert b"~m1" not in content
+    assert body(replay("generateContent", GEMINI))["contents"][2]["parts"] == [
+        {"functionResponse": {"name": "weather", "response": {"output": "12 °C"}}},
+        {"functionResponse": {"name": "clock", "id": "fx-2", "response": {"output": "12 °C"}}},
+    ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '{"text":"b","thoughtSignature":"S+/=="}',
+        '{"thoughtSignature":"S+/=="}',
+        '{"text":"","thought":true,"thoughtSignature":"S+/=="}',
+        '{"executableCode":{"language":"PYTHON","code":"1 + 1"},"thoughtSignature":"S+/=="}',
+        '{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgo="},"thoughtSignature":"S+/=="}',
+        '{"partFromTheFuture":{"n":1.50, "a":[ 1]}}',
+    ],
+)
+def test_a_part_of_gemini_goes_back_as_it_came(part: str) -> None:
+    events = [
+        '{"candidates":[{"content":{"role":"model","parts":[{"text":"a"}]}}]}',
+        f'{{"candidates":[{{"content":{{"role":"model","parts":[{part}]}}}}]}}',
+        '{"candidates":[{"content":{"role":"model","parts":[{"text":"c"}]},"finishReason":"STOP"}]}',
+    ]
+    sent = body(replay("generateContent", list(events)))["contents"][1]["parts"]
+    assert sent == [{"text": "a"}, json.loads(part), {"text": "c"}]
+
+
+def test_a_signature_of_another_model_is_replaced_by_the_documented_stand_in() -> None:
+    sent = replay("generateContent", GEMINI, from_model="gemini-2.5-pro")
+    assert b"CiQBcsjafd" not in sent.content
+    assert b"skip_thought_signature_validator" in sent.content
+
+
+# -- Chat --
+
+
+def test_deepseeks_reasoning_content_goes_back() -> None:
+    sent = body(
+        replay(
+            "chat",
+            CHAT,
+            from_provider="deepseek",
+            provider="deepseek",
+            model="deepseek-chat",
+            from_model="deepseek-chat",
+        )
+    )
+    assert sent["messages"][1] == {
+        "role": "assistant",
+        "content": "Zürich, dann 🦉.",
+        "reasoning_content": "Let me look.",
+        "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "ZRH"}'}},
+            {"id": "call_2", "type": "function", "function": {"name": "clock", "arguments": "{}"}},
+        ],
+    }
+
+
+def test_openrouters_details_go_back_as_they_came() -> None:
+    details = [
+        {"type": "reasoning.text", "text": "Hm.", "signature": "Sig+/==", "format": "anthropic-claude-v1", "index": 0},
+        {"type": "reasoning.encrypted", "data": "E+/==", "id": "r1", "format": "openai-responses-v1", "index": 1},
+    ]
+    events = ended(
+        {"reasoning": "Hm.", "reasoning_details": details[:1]}, {"reasoning_details": details[1:]}, {"content": "So."}
+    )
+    sent = body(
+        replay("chat", events, from_provider="openrouter", provider="openrouter", model="x/y", from_model="x/y")
+    )
+    assert sent["messages"][1] == {"role": "assistant", "content": "So.", "reasoning_details": details}
+
+
+def test_reasoning_goes_back_under_the_name_it_came_under() -> None:
+    events = ended({"reasoning": "Hm."}, {"content": "So."})
+    sent = body(replay("chat", events, from_provider="vllm", provider="vllm", model="q", from_model="q"))
+    assert sent["messages"][1] == {"role": "assistant", "content": "So.", "reasoning": "Hm."}
+
+
+def test_mistrals_thinking_goes_back_as_a_chunk_of_the_content() -> None:
+    chunk = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    events = ended({"content": [chunk]}, {"content": "So."})
+    sent = body(
+        replay("chat", events, from_provider="mistral", provider="mistral", model="magistral", from_model="magistral")
+    )
+    assert sent["messages"][1]["content"] == [chunk, {"type": "text", "text": "So."}]
+
+
+def test_a_signature_in_a_calls_extra_content_goes_back_with_it() -> None:
+    extra = {"google": {"thought_signature": "S+/=="}}
+    call = {
+        "index": 0,
+        "id": "a",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+        "extra_content": extra,
+    }
+    sent = body(
+        replay(
+            "chat",
+            ended({"tool_calls": [call]}),
+            from_provider="google",
+            provider="google",
+            model="gemini-3-pro",
+            from_model="gemini-3-pro",
+        )
+    )
+    assert sent["messages"][1]["tool_calls"][0]["extra_content"] == extra
+
+
+# -- between wires --
+
+
+@pytest.mark.parametrize("there", GOLDEN)
+@pytest.mark.parametrize("here", GOLDEN)
+def test_opaque_data_and_reasoning_go_to_no_other_wire(here: str, there: str) -> None:
+    if here == there:
+        return
+    content = replay(here, GOLDEN[here], to=there).content
+    for secret in (
+        b"EqQBCkYIBRgC",
+        b"EmwKAhgB",
+        b"omitted+text",
+        b"gAAA",
+        b"CiQBcsjafd",
+        b"text/sig",
+        b"rs_1",
+        b"msg_1",
+    ):
+        assert secret not in content
+    assert b"Let me look" not in content
+    assert b"First." not in content
+    assert "Zürich, dann 🦉.".encode() in content
+    assert b"weather" in content
+
+
+@pytest.mark.parametrize("there", GOLDEN)
+@pytest.mark.parametrize("here", GOLDEN)
+def test_what_went_to_another_wire_comes_back_whole(here: str, there: str) -> None:
+    answer = stored(play(here, GOLDEN[here]).answer.message)
+    history = (user(), answer, *results(answer))
+    away = repair(request(there, *history))
+    encode(away.request, options=PLAIN)
+    back = repair(request(here, *history))
+    assert back.request.messages == history or not back.repairs
+    assert encode(back.request, options=PLAIN).content == replay(here, GOLDEN[here]).content
+
+
+@pytest.mark.parametrize("wire", GOLDEN)
+def test_each_request_extends_the_one_before(wire: str) -> None:
+    answer = stored(play(wire, GOLDEN[wire]).answer.message)
+    steps = [(user(),), (answer, *results(answer)), (user("more", "u2"),), (user("and more", "u3"),)]
+    history: tuple[Message, ...] = ()
+    earlier = None
+    for step in steps:
+        history += step
+        encoded = encode(request(wire, *history), options=Options())
+        if earlier is not None:
+            assert encoded.extends(earlier)
+            assert not earlier.extends(encoded)
+        earlier = encoded
+
+
+@pytest.mark.parametrize("wire", GOLDEN)
+def test_the_same_request_is_the_same_bytes(wire: str) -> None:
+    answer = play(wire, GOLDEN[wire]).answer.message
+    one, other = (encode(request(wire, user(), message)) for message in (answer, stored(answer)))
+    assert one.content == other.content
+    assert one.blocks == other.blocks
+
+
+@pytest.mark.parametrize("wire", GOLDEN)
+def test_the_body_is_json_that_any_reader_takes(wire: str) -> None:
+    msgspec.json.decode(replay(wire, GOLDEN[wire]).content)
