@@ -152,11 +152,19 @@ def _check_signature(part: dict[str, Any]) -> None:
     signature = part.get("thoughtSignature")
     if signature is None or signature in SENTINELS:
         return
-    carried = unseal(WIRE, signature)
+    carried = _open(signature)
     if carried is None:
         raise refuse(RULES, "signature_corrupt")
     if carried["part"] != fingerprint(part):
         raise refuse(RULES, "signature_moved")
+
+
+def _open(signature: Any) -> dict[str, Any] | None:
+    """What a signature carries. Bytes may come in either alphabet of base64; google-genai sends the other one."""
+    if not isinstance(signature, str):
+        return None
+    standard = signature.replace("-", "+").replace("_", "/").rstrip("=")
+    return unseal(WIRE, standard + "=" * (-len(standard) % 4))
 
 
 def fingerprint(part: dict[str, Any]) -> str:
@@ -169,5 +177,5 @@ def fingerprint(part: dict[str, Any]) -> str:
 
 def size_of(part: dict[str, Any]) -> int:
     """The tokens of reasoning a part's signature stands for."""
-    carried = unseal(WIRE, part.get("thoughtSignature"))
+    carried = _open(part.get("thoughtSignature"))
     return int(carried["n"]) if carried else 0

@@ -1,0 +1,107 @@
+"""Anthropic's own SDK as an independent client: what it sends back is accepted, what is altered is not."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import pytest
+
+from tests.simulators.asking import WEATHER
+from ullage.simulators import Server, running
+
+TOOL: Any = {"name": "get_weather", "description": "The weather of a city.", "input_schema": WEATHER}
+ASKED: Any = {"role": "user", "content": "please get_weather for Paris"}
+MODELS = {
+    "claude-sonnet-4-5": {"type": "enabled", "budget_tokens": 1_024},
+    "claude-opus-4-6": {"type": "adaptive"},
+    "claude-fable-5-1": {"type": "adaptive", "display": "omitted"},
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running(seed=11) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> anthropic.Anthropic:
+    return anthropic.Anthropic(base_url=server.url("anthropic"), api_key="any", max_retries=0)
+
+
+def stream(client: anthropic.Anthropic, model: str, messages: list[Any], **more: Any) -> anthropic.types.Message:
+    thinking: Any = MODELS[model]
+    request = {"tools": [TOOL], "thinking": thinking, "max_tokens": 4_000, **more}
+    with client.messages.stream(model=model, messages=messages, **request) as running_stream:
+        return running_stream.get_final_message()
+
+
+def loop(answer: anthropic.types.Message) -> list[Any]:
+    """The history after the tool has run."""
+    content = [block.model_dump(exclude_none=True) for block in answer.content]
+    for block in content:
+        block.pop("caller", None)
+    call = next(block for block in content if block["type"] == "tool_use")
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": "sunny"}
+    return [ASKED, {"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_streamed_tool_loop_with_thinking_runs_to_its_end(
+    client: anthropic.Anthropic, server: Server, model: str
+) -> None:
+    first = stream(client, model, [ASKED])
+    assert [block.type for block in first.content] == ["thinking", "tool_use"]
+    assert first.stop_reason == "tool_use"
+    second = stream(client, model, loop(first))
+    assert [block.text for block in second.content if block.type == "text"] == ["Done: get_weather gave sunny"]
+    one, two = server.truth().bills[-2:]
+    assert (first.usage.input_tokens, first.usage.output_tokens) == (one.input, one.output)
+    assert (second.usage.input_tokens, second.usage.output_tokens) == (two.input, two.output)
+    assert two.kept == one.reasoning
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_same_loop_with_altered_thinking_is_refused(client: anthropic.Anthropic, model: str) -> None:
+    history = loop(stream(client, model, [ASKED]))
+    history[1]["content"][0]["thinking"] += " Or not."
+    with pytest.raises(anthropic.BadRequestError, match="cannot be modified"):
+        stream(client, model, history)
+
+
+def test_the_same_loop_with_a_cut_signature_is_refused(client: anthropic.Anthropic) -> None:
+    history = loop(stream(client, "claude-sonnet-4-5", [ASKED]))
+    history[1]["content"][0]["signature"] = history[1]["content"][0]["signature"][:-4]
+    with pytest.raises(anthropic.BadRequestError, match="Invalid `signature`"):
+        stream(client, "claude-sonnet-4-5", history)
+
+
+def test_the_same_loop_under_another_system_prompt_is_refused_by_a_bound_model(client: anthropic.Anthropic) -> None:
+    history = loop(stream(client, "claude-fable-5-1", [ASKED], system="Be brief."))
+    assert stream(client, "claude-fable-5-1", history, system="Be brief.").stop_reason == "end_turn"
+    with pytest.raises(anthropic.BadRequestError, match="bound to a different conversation"):
+        stream(client, "claude-fable-5-1", history, system="Be long.")
+
+
+def test_the_same_loop_without_its_result_is_refused(client: anthropic.Anthropic) -> None:
+    history = loop(stream(client, "claude-opus-4-6", [ASKED]))
+    with pytest.raises(anthropic.BadRequestError, match="without `tool_result` blocks immediately after"):
+        stream(client, "claude-opus-4-6", [*history[:2], ASKED])
+
+
+def test_counting_agrees_with_the_bill(client: anthropic.Anthropic) -> None:
+    counted = client.messages.count_tokens(model="claude-opus-4-6", messages=[ASKED], tools=[TOOL])
+    answer = client.messages.create(model="claude-opus-4-6", messages=[ASKED], tools=[TOOL], max_tokens=100)
+    assert counted.input_tokens == answer.usage.input_tokens
+
+
+def test_models_are_listed_with_their_limits(client: anthropic.Anthropic) -> None:
+    listed = {model.id: model.max_input_tokens for model in client.models.list()}
+    assert listed["claude-fable-5-1"] == 1_000_000
+    assert client.models.retrieve("claude-opus-4-6").max_tokens == 64_000
+
+
+def test_errors_arrive_as_the_sdks_own_classes(server: Server) -> None:
+    wrong = anthropic.Anthropic(base_url=server.url("anthropic"), api_key="any", max_retries=0)
+    with pytest.raises(anthropic.NotFoundError):
+        wrong.messages.create(model="claude-9", messages=[ASKED], max_tokens=10)
