@@ -59,7 +59,8 @@ def test_no_key_is_needed_on_this_machine() -> None:
     assert endpoint.base_url == "http://127.0.0.1:8123/v1"
     endpoint, model = endpoint_for("my-model", base_url="http://localhost:9000")
     assert (endpoint.wire, endpoint.provider, model) == ("chat", "", "my-model")
-    assert endpoint.auth_header() == {}
+    assert endpoint.auth_header() == {"authorization": "Bearer none"}
+    assert endpoint_for("my-model", base_url="http://box.example:9000")[0].auth_header() == {}
 
 
 def test_a_wire_can_be_chosen() -> None:

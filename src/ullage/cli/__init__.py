@@ -79,6 +79,10 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.calibration import calibration
 
             return calibration(options)
+        case "ask":
+            from ullage.cli.ask import run as ask
+
+            return ask(options)
         case "simulate":
             from ullage.cli.simulate import run as simulate
 

@@ -54,6 +54,9 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument("file", metavar="FILE", help="recorded pairs or calls, JSON lines, plain or .gz")
     evaluate.add_argument("--predictions", required=True, metavar="OUT", help="where to write one prediction a line")
     _add_estimator(evaluate)
+    about = "ask a model one question and show what the answer cost and what the window holds after it"
+    ask = commands.add_parser("ask", help=about, description=_sentence(about), allow_abbrev=False)
+    _describe_ask(ask)
     about = "serve strict doubles of the providers on this machine, for tests and demonstrations"
     simulate = commands.add_parser("simulate", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_simulate(simulate)
@@ -85,6 +88,21 @@ def _describe_context(context: argparse.ArgumentParser) -> None:
         help="compact at this share of the window, or at X tokens (default 0.8)",
     )
     _add_estimator(context)
+
+
+def _describe_ask(ask: argparse.ArgumentParser) -> None:
+    ask.add_argument("question", metavar="QUESTION", help="what to ask; - reads it from standard input")
+    ask.add_argument("--model", required=True, metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
+    ask.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
+    ask.add_argument(
+        "--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent (default: the usual)"
+    )
+    ask.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
+    ask.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output (also as 2k)")
+    ask.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
+    ask.add_argument("--no-stream", action="store_true", help="wait for the whole answer")
+    ask.add_argument("--raw", action="store_true", help="show the exact request before it is sent, the key masked")
+    ask.add_argument("--json", action="store_true", help="print one JSON object: answer, usage, reading")
 
 
 def _describe_calibration(calibration: argparse.ArgumentParser) -> None:

@@ -220,10 +220,10 @@ def endpoint_for(
         auth=provider.auth,
         key=Key(_first(provider.key_env, environment)),
     )
+    if not endpoint.key and endpoint.is_local:  # servers on this machine ignore the key, or want some, whatever it is
+        return replace(endpoint, key=Key("none")), bare
     if endpoint.key or provider.local:
         return endpoint, bare
-    if endpoint.is_local:  # a double or a proxy on this machine: most want some key, whatever it is
-        return replace(endpoint, key=Key("none")), bare
     raise BadKey(f"{provider.name} needs a key: set {' or '.join(provider.key_env)} in the environment.")
 
 
