@@ -25,7 +25,7 @@ from ullage.simulators import Server
 from ullage.wire.sse import EventReader
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dialect:
     """One wire as one provider speaks it, and how its double is reached: ``serves`` is its name, then ``version``."""
 

@@ -62,21 +62,7 @@ LOOPS = [
         VLLM,
     )
 ]
-WORDS = [
-    "vase",
-    "amphora",
-    "bronze",
-    "label",
-    "shelf",
-    "lender",
-    "roof",
-    "damp",
-    "light",
-    "key",
-    "catalogue",
-    "number",
-    "glass",
-]
+WORDS = ("vase", "amphora", "bronze", "label", "shelf", "lender", "roof", "damp", "light", "key", "catalogue", "glass")
 
 
 @pytest.fixture(scope="module")
