@@ -74,7 +74,7 @@ def events(call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bo
     whole = message(call, spoken, usage)
     opening = {**whole, "content": [], "stop_reason": None}
     if usage is not None:
-        at_first = {**usage, "output_tokens": min(spoken.output, 1 + call.number % 8)}
+        at_first = {**usage, "output_tokens": min(usage["output_tokens"], 1 + call.number % 8)}
         at_first.pop("output_tokens_details", None)
         opening["usage"] = {**at_first, "input_tokens": 0, "output_tokens": 0} if late else at_first
     frames = [
