@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from ullage.codec.decode import decoder_for, read_answer
 from ullage.codec.encode import Encoded, Options, encode, encode_count
 from ullage.codec.foreign import parse_json
-from ullage.codec.repair import Repaired, repair
+from ullage.codec.repair import EVERYTHING, Repaired, repair
 from ullage.codec.repair_names import own_name
 from ullage.codec.stream import Answer, CallDelta, PartDone, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError, RequestRejected, ServerError, Unreachable
@@ -34,7 +34,6 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.wire.client import Client, Incoming, Post
 from ullage.wire.endpoints import Endpoint
 
-EVERYTHING = ReasoningPolicy()
 PLAIN = Options()
 
 
