@@ -1,0 +1,34 @@
+"""The types between transport and codec."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from tests.codec.streams import GOLDEN, play, request
+from ullage.codec.decode import decoder_for
+from ullage.codec.stream import Decoder, PartDone, ServerEvent, Stop, StreamEvent, UsageSeen
+
+
+def test_an_event_needs_no_name() -> None:
+    assert ServerEvent(b"{}") == (b"{}", "")
+
+
+@pytest.mark.parametrize("wire", GOLDEN)
+def test_every_decoder_keeps_the_contract(wire: str) -> None:
+    decoder: Decoder = decoder_for(request(wire), message_id="m")
+    assert decoder.is_done is False
+    played = play(wire, GOLDEN[wire])
+    assert all(isinstance(event, get_args(StreamEvent)) for event in played.events)
+    assert played.answer.stop in get_args(Stop)
+    assert isinstance(played.events[-1], PartDone | UsageSeen)
+
+
+@pytest.mark.parametrize("wire", GOLDEN)
+def test_finishing_twice_gives_the_same_answer(wire: str) -> None:
+    decoder = decoder_for(request(wire), message_id="m")
+    for event in GOLDEN[wire]:
+        decoder.feed(ServerEvent(event if isinstance(event, bytes) else str(event).encode()))
+    assert decoder.is_done
+    assert decoder.finish(complete=True) == decoder.finish(complete=True)
