@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 import msgspec
@@ -127,7 +127,7 @@ class Conversation:
         self.sent: list[Sent] = []
         self.http = httpx2.Client(timeout=30.0)
 
-    def __enter__(self) -> Conversation:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *problem: object) -> None:
