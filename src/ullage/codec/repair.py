@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ullage.codec.repair_content import clean_json, cleaned
 from ullage.codec.repair_names import legal_messages, legal_tools
 from ullage.codec.repair_notes import Notes, Repair
+from ullage.codec.repair_order import is_in_order, is_plain
 from ullage.codec.repair_pairs import paired
 from ullage.codec.repair_reasoning import sound_parts
 from ullage.codec.repair_targets import Target, target_of
@@ -60,9 +61,9 @@ def repair(request: Request, *, policy: ReasoningPolicy = EVERYTHING) -> Repaire
     sound = [
         kept for message in request.messages if (kept := _message(message, target, sent, stored, notes)) is not None
     ]
-    messages = tuple(
-        in_turns(legal_messages(paired(sound, notes), target, notes), target, notes, chained=bool(request.chained))
-    )
+    if not is_in_order(sound, target):
+        sound = legal_messages(paired(sound, notes), target, notes)
+    messages = tuple(in_turns(sound, target, notes, chained=bool(request.chained)))
     params = clean_json(request.params)
     if params != request.params:
         notes.add("text", "", "", "parameters made valid Unicode")
@@ -98,6 +99,8 @@ def _sent(request: Request, policy: ReasoningPolicy) -> frozenset[str]:
 def _message(
     message: Message, target: Target, sent: frozenset[str] | None, stored: bool, notes: Notes
 ) -> Message | None:
+    if is_plain(message, target):
+        return message
     parts = sound_parts(message, target, sent=sent, stored=stored, notes=notes)
     if not parts:
         notes.add("empty", message.id, "", "a message with nothing to send left out")
