@@ -125,7 +125,7 @@ class Overflow(RequestRejected):
     """The request does not fit into the model's window.
 
     ``limit``, ``count`` and ``max_output`` are tokens, where the provider named them: what fits, what was sent, and the
-    output that was asked for beside it.
+    output that was asked for beside it. ``limit`` is the window, or with ``input_alone`` the most that may be sent.
     """
 
     def __init__(
@@ -135,6 +135,7 @@ class Overflow(RequestRejected):
         limit: int | None = None,
         count: int | None = None,
         max_output: int | None = None,
+        input_alone: bool = False,
         status: int | None = None,
         code: str = "",
         said: str = "",
@@ -144,6 +145,7 @@ class Overflow(RequestRejected):
         self.limit = limit
         self.count = count
         self.max_output = max_output
+        self.input_alone = input_alone
 
 
 class BodyTooLarge(Overflow):

@@ -113,3 +113,19 @@ def test_an_input_larger_than_the_window_was_cut_by_the_server() -> None:
 
 def test_a_dropped_answer_is_no_overflow() -> None:
     assert overflowed(answer("", Usage(input=9_000), outcome="dropped"), 8_000) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["gemini", "vertex", "xai", "copilot", "qwen", "cohere", "poolside", "sglang, by memory"]
+)
+def test_a_limit_of_the_input_alone_is_told_from_the_window(name: str) -> None:
+    found = problem(OVERFLOWS[name])
+    assert isinstance(found, Overflow)
+    assert found.input_alone
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai chat", "moonshot", "vllm", "llama.cpp", "openrouter"])
+def test_a_limit_of_the_window_is_the_window(name: str) -> None:
+    found = problem(OVERFLOWS[name])
+    assert isinstance(found, Overflow)
+    assert not found.input_alone

@@ -25,12 +25,17 @@ class Measures:
 
 
 class Wording(NamedTuple):
-    """How one server says that a request is too long. ``in_bytes``: what was too long is the body, not the tokens."""
+    """How one server says that a request is too long.
+
+    ``in_bytes``: what was too long is the body, not the tokens. ``input_alone``: the limit it names is not the window
+    but the most that may be sent, without the output.
+    """
 
     provider: str
     pattern: str
     source: str
     in_bytes: bool = False
+    input_alone: bool = False
 
 
 _GH: Final = "https://github.com/"
@@ -116,16 +121,19 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         "gemini",
         r"input token count \({count}\) exceeds the maximum number of tokens allowed \({limit}\)",
         _GH + "google-gemini/gemini-cli/issues/4231",
+        input_alone=True,
     ),
     Wording(
         "vertex",
         r"input token count exceeds the maximum number of tokens allowed(?: {limit})?",
         _GH + "warpdotdev/warp/issues/15662",
+        input_alone=True,
     ),
     Wording(
         "vertex",
         r"input token count is {count} but (?:the )?model only supports up to {limit}",
         _GH + "google-gemini/gemini-cli/issues/19727",
+        input_alone=True,
     ),
     # Amazon Bedrock
     Wording("bedrock", r"input is too long for requested model", _GH + "aws-samples/bedrock-chat/issues/95"),
@@ -140,6 +148,7 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         "xai",
         r"maximum prompt length is {limit} but the request contains {count} tokens",
         _GH + "cline/cline/issues/3120",
+        input_alone=True,
     ),
     Wording(
         "cerebras",
@@ -162,6 +171,7 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         "cohere",
         r"too many tokens: size limit exceeded by \d+ tokens\..*?limit for this model is {limit} tokens",
         _VALS,
+        input_alone=True,
     ),
     Wording(
         "together",
@@ -182,13 +192,18 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         "copilot",
         r"prompt token count of {count} exceeds the limit of {limit}",
         _GH + "opencode-ai/opencode/issues/305",
+        input_alone=True,
     ),
     Wording("copilot", r"model_max_prompt_tokens_exceeded", _GH + "microsoft/vscode/issues/289219"),
     Wording("minimax", r"context window exceeds limit", _GH + "MiniMax-AI/MiniMax-M2/issues/119"),
-    Wording("qwen", r"range of input length should be \[1, {limit}\]", _GH + "QwenLM/qwen-code/issues/98"),
+    Wording(
+        "qwen", r"range of input length should be \[1, {limit}\]", _GH + "QwenLM/qwen-code/issues/98", input_alone=True
+    ),
     Wording("z.ai", r"prompt exceeds max length", _GH + "zeroclaw-labs/zeroclaw/issues/4124"),
     Wording("z.ai", r"tokens in request more than max tokens allowed", _GH + "NousResearch/hermes-agent/pull/61728"),
-    Wording("poolside", r"input length {count} exceeds the maximum allowed input length of {limit}", _VALS),
+    Wording(
+        "poolside", r"input length {count} exceeds the maximum allowed input length of {limit}", _VALS, input_alone=True
+    ),
     Wording("ai21", r"the total length of all messages is too long", _VALS),
     Wording("xai-grpc", r"sent message larger than max \(\d+ vs\. \d+\)", _VALS, in_bytes=True),
     # Servers one runs oneself
@@ -225,6 +240,7 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         "sglang",
         r"input length \({count} tokens\) exceeds the maximum allowed length \({limit} tokens\)",
         _GH + "sgl-project/sglang/issues/4048",
+        input_alone=True,
     ),
     Wording("mlx-serve", r"prompt exceeds maximum context length", _GH + "ddalcu/mlx-serve/issues/66"),
     Wording("gpt4all", r"prompt size exceeds the context window size", _GH + "nomic-ai/gpt4all/issues/664"),

@@ -59,7 +59,7 @@ _KINDS: Final[tuple[_Kind, ...]] = (
         r"|RESOURCE_EXHAUSTED|current quota|quota exceeded",
         "is being asked too often",
     ),
-    _Kind(Overloaded, r"overloaded|engine_overloaded|server is busy|at capacity|UNAVAILABLE", "has no capacity now"),
+    _Kind(Overloaded, r"overloaded|server is busy|at capacity|^UNAVAILABLE$", "has no capacity now"),
     _Kind(
         ContentFiltered,
         r"content_filter|content management policy|content_policy|responsibleai|safety_violation|\b1301\b"
@@ -73,7 +73,9 @@ _KINDS: Final[tuple[_Kind, ...]] = (
         "does not accept the key",
     ),
     _Kind(PermissionDenied, r"permission_(?:error|denied)|long context beta", "does not let this key do that"),
-    _Kind(NotFound, r"not_found_error|model_not_found|does not exist", "has no such model or endpoint"),
+    _Kind(
+        NotFound, r"not_found_error|model_not_found|\bmodel\b.{0,100}does not exist", "has no such model or endpoint"
+    ),
 )
 """What is said, in the order of what is most certain."""
 
@@ -137,7 +139,7 @@ def read_problem(
         code=_code(value),
         retry_after_s=_retry_after(lowered, value, text),
         request_id=next((lowered[name] for name in _REQUEST_IDS if name in lowered), _request_id(value)),
-        silent=not body.strip() and status in (400, 413) and provider in ("cerebras", "mistral", "copilot"),
+        silent=not body.strip() and status in (400, 413) and provider in ("cerebras", "mistral"),
         model=model,
     )
 
@@ -193,6 +195,7 @@ def _error(
             limit=measures.limit,
             count=measures.count,
             max_output=measures.max_output,
+            input_alone=verdict.wording.input_alone,
             status=status,
             code=code,
             said=quoted,
@@ -213,7 +216,7 @@ def _kind_of(status: int | None, text: str) -> _Kind:
     if status in (401, 402):
         return _BY_STATUS[status]
     for kind in _KINDS:
-        if re.search(kind.words, text, re.IGNORECASE):
+        if re.search(kind.words, text, re.IGNORECASE | re.MULTILINE):
             return kind
     if status is not None and status in _BY_STATUS:
         return _BY_STATUS[status]

@@ -52,7 +52,10 @@ class CallDelta(NamedTuple):
 
 
 class PartDone(NamedTuple):
-    """A part is whole and will not change any more."""
+    """A part is whole and will not change any more.
+
+    Parts of a stream without its terminal event may come without it: the answer holds them all the same.
+    """
 
     part: Part
 
