@@ -80,6 +80,11 @@ CASES: dict[str, dict[str, Maker]] = {
         ),
         "param_missing": of("openai", "Missing required parameter: 'messages'.", ask("openai").but(messages=None)),
         "param_unknown": of("openai", "Unknown parameter: 'input'.", ask("openai", input="x")),
+        "malformed": of(
+            "openai",
+            "Invalid type: a parameter has a value of the wrong type.",
+            ask("openai", messages=["hello"]),
+        ),
         "name_pattern": of(
             "openai",
             "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the "
@@ -143,6 +148,12 @@ CASES: dict[str, dict[str, Maker]] = {
             "32769.",
             ask("openai", model="gpt-4.1", max_tokens=32_769),
             ask("openai", model="gpt-4.1", max_tokens=32_768),
+        ),
+        "too_small": of(
+            "openai",
+            "Invalid 'max_completion_tokens': integer below minimum value. Expected a value >= 1, but got 0 instead.",
+            ask("openai", max_completion_tokens=0),
+            ask("openai", max_completion_tokens=1),
         ),
         "options_without_stream": of(
             "openai",

@@ -90,6 +90,7 @@ CASES: dict[str, Maker] = {
         ask(path="/v1beta/models/gemini-9:generateContent"),
         status=404,
     ),
+    "malformed": of("Request contains an invalid argument.", ask(contents=["hello"])),
     "field_unknown": of(
         "Invalid JSON payload received. Unknown name \"thoughtSignature\" at 'contents[1].parts[0].function_call': "
         "Cannot "
@@ -106,6 +107,12 @@ CASES: dict[str, Maker] = {
     "parts_empty": of(
         "* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n",
         ask(HI, {"role": "model", "parts": []}, HI),
+        ask(HI, HM, HI),
+    ),
+    "part_empty": of(
+        "* GenerateContentRequest.contents[1].parts[1].data: required oneof field 'data' must have one initialized "
+        "field\n",
+        ask(HI, {"role": "model", "parts": [{"text": "Hm."}, {"thought": True}]}, HI),
         ask(HI, HM, HI),
     ),
     "tool_name_pattern": of(

@@ -118,6 +118,9 @@ CASES: dict[str, Maker] = {
         ask(temperature=0.5),
         ask(temperature=0.5, model="gpt-4.1"),
     ),
+    "malformed": of(
+        "Invalid type: a parameter has a value of the wrong type.", Ask(PATH, {"model": "gpt-5", "input": [1]})
+    ),
     "name_pattern": of(
         "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern "
         "'^[a-zA-Z0-9_-]+$'.",
@@ -156,7 +159,7 @@ CASES: dict[str, Maker] = {
         ask(HI, {**CALL, "id": "fc_1"}, OUTPUT),
     ),
     "response_unknown": response_unknown,
-    "output_too_small": of(
+    "too_small": of(
         "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead.",
         ask(max_output_tokens=15),
         ask(max_output_tokens=16),

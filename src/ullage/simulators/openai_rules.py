@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ullage.simulators.models import Model
-from ullage.simulators.refusal import Refused, Rule
+from ullage.simulators.refusal import OWN, QUOTED, Refused, Rule
 
 _ERRORS: Final = "https://developers.openai.com/api/docs/guides/error-codes"
 _NEXTCHAT: Final = "https://github.com/ChatGPTNextWeb/NextChat/issues/4064"
@@ -20,7 +20,7 @@ SHARED: Final[Mapping[str, Rule]] = {
         _NEXTCHAT,
     ),
     "body_too_large": Rule(
-        "Request body is too large: the maximum is {limit} bytes.", _ERRORS, 413, code="request_too_large"
+        "Request body is too large: the maximum is {limit} bytes.", OWN, 413, code="request_too_large"
     ),
     "key_missing": Rule(
         "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
@@ -44,7 +44,7 @@ SHARED: Final[Mapping[str, Rule]] = {
     "param_unknown": Rule("Unknown parameter: '{path}'.", _ERRORS, code="unknown_parameter", param="{path}"),
     "param_unsupported": Rule(
         "Unsupported parameter: '{path}' is not supported with this model.",
-        "https://github.com/BerriAI/litellm/issues/13781",
+        "https://github.com/appatalks/eva-agent/issues/83",
         code="unsupported_parameter",
         param="{path}",
     ),
@@ -63,9 +63,16 @@ SHARED: Final[Mapping[str, Rule]] = {
         code="string_above_max_length",
         param="{path}",
     ),
+    "malformed": Rule("Invalid type: a parameter has a value of the wrong type.", OWN, code="invalid_type"),
+    "too_small": Rule(
+        "Invalid '{path}': integer below minimum value. Expected a value >= {least}, but got {asked} instead.",
+        "https://github.com/vectorize-io/hindsight/issues/58",
+        code="integer_below_min_value",
+        param="{path}",
+    ),
     "array_empty": Rule(
         "Invalid '{path}': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-        _ERRORS,
+        QUOTED,
         code="empty_array",
         param="{path}",
     ),

@@ -55,6 +55,9 @@ class Prompt:
     ask: Ask = field(default_factory=lambda: Ask(1))
 
     def add(self, text: str = "", **more: Any) -> None:
+        """One more piece. Raises ``TypeError`` for a request's text that is no text."""
+        if not isinstance(text, str):
+            raise TypeError(f"no text: {text!r}")
         self.pieces.append(Piece(text, **more))
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+QUOTED: Final = "quoted in public code that handles it"
+"""The source of words that several projects quote from the provider, none of them with a page to point to."""
+OWN: Final = "the double's own words"
+"""The source of words for what the provider refuses too, in words that are not known."""
 
 
 class Rule(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any
 
 from ullage.errors import SettingError, UnreadableInput
 from ullage.simulators.answer import Answer, Call, default_answer
+from ullage.simulators.drawn import Drawn
 from ullage.simulators.faults import KINDS, Fault
 from ullage.simulators.models import MODELS, Model
 from ullage.simulators.prompt import Ask
@@ -109,9 +110,15 @@ def read(content: Any) -> Scenario:
         answers=tuple(_line(each) for each in _list(given, "answers")),
         faults=tuple(_fault(each) for each in _list(given, "faults")),
         models=(*own, *(model for model in MODELS if model.name not in names)),
-        drawn=_table(given.get("drawn", {}), "[drawn]", None),
+        drawn=_drawn(given.get("drawn", {})),
         **server,
     )
+
+
+def _drawn(given: Any) -> dict[str, float | bool]:
+    pinned = _table(given, "[drawn]", _names(Drawn))
+    _check(pinned, "[drawn]", {name: bool if name in ("loop", "turns") else (int, float) for name in pinned})
+    return pinned
 
 
 def _line(given: Any) -> Line:

@@ -17,7 +17,7 @@ from ullage.simulators.answer import speak
 from ullage.simulators.doubles import doubles
 from ullage.simulators.drawn import Drawn
 from ullage.simulators.faults import Fault, Frame, UsageMode, bend, first, usage_mode
-from ullage.simulators.prompt import count
+from ullage.simulators.prompt import Prompt, count
 from ullage.simulators.refusal import Refusal
 from ullage.simulators.scenario import Scenario, load
 from ullage.simulators.tokenizer import INSTALL, tokens
@@ -148,18 +148,17 @@ class App:
             stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
             call = self._call(wire, endpoint, headers, body, stream, number)
             if endpoint.kind == "count":
-                wire.check(call)
-                counted = count(wire.prompt(call), call.model, call.drawn, stream=False)
+                counted = count(_understood(wire, call), call.model, call.drawn, stream=False)
                 return Exchange(number, wire.name, "", "", 200, body), _Answer(200, [_body(wire.count_reply(counted))])
             bill, answer = self._generate(wire, call, faults)
             return Exchange(number, wire.name, "", "", 200, body, bill=bill, faults=kinds), answer
         except Refusal as refusal:
             refused = refusal.refused
-            exchange = Exchange(number, wire.name, "", "", refused.status, body, refused.name, refused.text)
-            frames = wire.refusal_in_stream(refused) if stream else None
-            if frames:
-                return exchange, _Answer(200, frames, wire.content_type, streams=True)
-            return exchange, _Answer(refused.status, [_body(wire.error(refused))])
+        exchange = Exchange(number, wire.name, "", "", refused.status, body, refused.name, refused.text)
+        frames = wire.refusal_in_stream(refused) if stream else None
+        if frames:
+            return exchange, _Answer(200, frames, wire.content_type, streams=True)
+        return exchange, _Answer(refused.status, [_body(wire.error(refused))])
 
     def _admit(self, wire: Wire, headers: Mapping[str, str], query: Mapping[str, str], raw: bytes) -> None:
         limit = self.memory.scenario.max_body_bytes or wire.max_body_bytes
@@ -195,8 +194,7 @@ class App:
         return Call(self.memory, endpoint, headers, body, model, self.memory.numbers(model), stream, number)
 
     def _generate(self, wire: Wire, call: Call, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
-        wire.check(call)
-        prompt = wire.prompt(call)
+        prompt = _understood(wire, call)
         counted = count(prompt, call.model, call.drawn, stream=call.stream)
         wire.fit(call, counted)
         answer = self.memory.scenario.answer(prompt.ask, call.model.name, self.memory.spent)
@@ -258,6 +256,17 @@ class App:
                 await self._closing.wait()
         except TimeoutError:
             return
+
+
+def _understood(wire: Wire, call: Call) -> Prompt:
+    """The request in pieces, after all checks."""
+    try:
+        wire.check(call)
+        wire.thinks(call)
+        return wire.prompt(call)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
+        # The checks take each field to be of the type it is documented with; this request has one that isn't.
+        raise wire.refuse("malformed") from problem
 
 
 def _body(value: Any) -> Frame:

@@ -65,7 +65,7 @@ class Memory:
 
     def numbers(self, model: Model) -> Drawn:
         if model.name not in self.drawn:
-            self.drawn[model.name] = draw(self.seed, model, dict(self.scenario.drawn))
+            self.drawn[model.name] = draw(self.seed, model, self.scenario.drawn)
         return self.drawn[model.name]
 
     def cache(self, model: Model) -> PrefixCache:

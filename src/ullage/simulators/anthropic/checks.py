@@ -62,6 +62,8 @@ def check_shape(call: Call) -> None:
     _check_tools(call)
     _check_cache_marks(call)
     asked, cap = body.get("max_tokens"), call.model.max_output
+    if isinstance(asked, int) and asked < 1:
+        raise refuse(RULES, "output_none")
     if isinstance(asked, int) and asked > cap:
         raise refuse(RULES, "output_cap", asked=asked, cap=cap, model=call.model.name)
 
@@ -77,7 +79,7 @@ def _check_system(system: Any) -> None:
 
 
 def _check_message(index: int, message: Any, call: Call) -> None:
-    role = message.get("role") if isinstance(message, dict) else None
+    role = message.get("role")
     if role == "system" and "bound" not in call.model.traits:
         raise refuse(RULES, "role_system")
     if role not in ("user", "assistant", "system"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ullage.simulators.refusal import Rule
+from ullage.simulators.refusal import OWN, Rule
 
 _CLAUDE_CODE: Final = "https://github.com/anthropics/claude-code/issues/"
 _DOCS: Final = "https://platform.claude.com/docs/en/"
@@ -25,7 +25,9 @@ RULES: Final[Mapping[str, Rule]] = {
     "version_missing": Rule("anthropic-version: header is required", f"{_DOCS}api/versioning"),
     "model_unknown": Rule("model: {model}", f"{_DOCS}api/errors", 404, "not_found_error"),
     "field_required": Rule("{path}: Field required", f"{_DOCS}api/messages"),
+    "output_none": Rule("max_tokens: Input should be greater than or equal to 1", f"{_DOCS}api/messages"),
     "field_unknown": Rule("{path}: Extra inputs are not permitted", f"{_CLAUDE_CODE}4378"),
+    "malformed": Rule("messages: a field has a value of the wrong type", OWN),
     "not_a_list": Rule("{path}: Input should be a valid list", f"{_DOCS}api/messages"),
     "no_messages": Rule("messages: at least one message is required", f"{_DOCS}api/messages"),
     "role_unknown": Rule("messages.{i}.role: Input should be 'user' or 'assistant'", f"{_DOCS}api/messages"),
@@ -71,7 +73,7 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "tool_name_pattern": Rule(
         "tools.{i}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'",
-        f"{_DOCS}agents-and-tools/tool-use/implement-tool-use",
+        "https://github.com/BerriAI/litellm/pull/26788",
     ),
     "tool_name_twice": Rule("tools: Tool names must be unique.", "https://github.com/microsoft/vscode/issues/278073"),
     "prefill": Rule(
@@ -150,11 +152,9 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "output_cap": Rule(
         "max_tokens: {asked} > {cap}, which is the maximum allowed number of output tokens for {model}",
-        "https://github.com/NousResearch/hermes-agent/pull/90376",
+        "https://github.com/anthropics/claude-code/issues/11302",
     ),
-    "prompt_too_long": Rule(
-        "prompt is too long: {count} tokens > {window} maximum", f"{_DOCS}build-with-claude/context-windows"
-    ),
+    "prompt_too_long": Rule("prompt is too long: {count} tokens > {window} maximum", f"{_CLAUDE_CODE}12186"),
     "sum_too_long": Rule(
         "input length and `max_tokens` exceed context limit: {count} + {asked} > {window}, decrease input length or "
         "`max_tokens` and try again",

@@ -49,7 +49,9 @@ class Checks:
             raise self.refuse("param_missing", path="messages")
         if not body["messages"]:
             raise self.refuse("array_empty", path="messages")
-        if "stream_options" in body:
+        if body.get("stream_options") is not None:
+            if not isinstance(body["stream_options"], dict):
+                raise TypeError("stream_options is no object")
             if "options_refused" in self.rules:
                 raise self.refuse("options_refused")
             if not call.stream and self.variant.name == "openai":
@@ -58,6 +60,9 @@ class Checks:
         if is_openai_reasoning and "max_tokens" in body:
             raise self.refuse("use_completion_tokens")
         asked = body.get("max_completion_tokens", body.get("max_tokens"))
+        if isinstance(asked, int) and asked < 1:
+            name = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
+            raise self.refuse("too_small", path=name, least=1, asked=asked)
         if isinstance(asked, int) and asked > model.max_output and self.variant.name in ("openai", "azure"):
             raise self.refuse("output_cap", asked=asked, cap=model.max_output)
         for index, tool in enumerate(body.get("tools") or []):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ullage.simulators.openai_rules import SHARED
-from ullage.simulators.refusal import Rule
+from ullage.simulators.refusal import QUOTED, Rule
 
 _ERRORS: Final = "https://developers.openai.com/api/docs/guides/error-codes"
 _PI: Final = "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts"
@@ -20,7 +20,7 @@ RULES: Final[Mapping[str, Rule]] = {
         "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
         "include "
         "trailing commas, missing closing brackets, missing quotation marks, etc.)",
-        "https://community.openai.com/t/invalid-body-failed-to-parse-json-value/1358023",
+        QUOTED,
     ),
     "model_unknown": Rule(
         "The model `{model}` does not exist or you do not have access to it.", _ERRORS, 404, code="model_not_found"
@@ -39,24 +39,25 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "content_null": Rule(
         "Invalid value for 'content': expected a string, got null.",
-        "https://github.com/openai/openai-python/issues/1577",
+        "https://docs.n8n.io/integrations/builtin/cluster-nodes/root-nodes/n8n-nodes-langchain.agent/common-issues/",
         param="messages.[{i}].content",
     ),
     "use_completion_tokens": Rule(
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-        "https://github.com/simonw/llm/issues/724",
+        "https://github.com/griptape-ai/ComfyUI-Griptape/issues/312",
         code="unsupported_parameter",
         param="max_tokens",
     ),
     "output_cap": Rule(
         "max_tokens is too large: {asked}. This model supports at most {cap} completion tokens, whereas you provided "
         "{asked}.",
-        "https://github.com/langchain-ai/langchain/issues/26345",
-        code="invalid_value",
+        "https://github.com/ChatGPTNextWeb/NextChat/issues/3195",
         param="max_tokens",
     ),
     "options_without_stream": Rule(
-        "The 'stream_options' parameter is only allowed when 'stream' is enabled.", _ERRORS, param="stream_options"
+        "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+        "https://github.com/BerriAI/litellm/issues/5803",
+        param="stream_options",
     ),
     "too_many_tokens": Rule(
         "This model's maximum context length is {window} tokens. However, your messages resulted in {count} tokens. "
@@ -99,7 +100,7 @@ DEEPSEEK: Final[Mapping[str, Rule]] = {
     ),
     "result_without_call": Rule(
         "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
-        "https://github.com/langgenius/dify/issues/32222",
+        "https://github.com/qwersyk/Newelle/issues/425",
         code="invalid_request_error",
     ),
     "too_many_tokens": Rule(

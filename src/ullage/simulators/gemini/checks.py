@@ -28,6 +28,7 @@ _PART = frozenset(
         "toolResponse",
     }
 )  # fmt: skip
+_DATA = _PART - {"thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"}
 _CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 _RESPONSE = frozenset({"id", "name", "response", "parts", "willContinue", "scheduling"})
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
@@ -93,6 +94,8 @@ def check_shape(call: Call) -> None:
         if not isinstance(content.get("parts"), list) or not content["parts"]:
             raise refuse(RULES, "parts_empty", i=index)
         for at, part in enumerate(content["parts"]):
+            if not set(part) & _DATA:
+                raise refuse(RULES, "part_empty", i=index, j=at)
             _check_part(f"{where}.parts[{at}]", part)
     for index, tool in enumerate(body.get("tools") or []):
         for at, declared in enumerate(tool.get("functionDeclarations") or []):
@@ -100,7 +103,9 @@ def check_shape(call: Call) -> None:
                 raise refuse(RULES, "tool_name_pattern", i=index, j=at)
 
 
-def _known(given: dict[str, Any], names: frozenset[str], where: str) -> None:
+def _known(given: Any, names: frozenset[str], where: str) -> None:
+    if not isinstance(given, dict):
+        raise TypeError(f"no object at {where}: {given!r}")
     for name in given:
         if name not in names:
             raise refuse(RULES, "field_unknown", name=name, where=where)

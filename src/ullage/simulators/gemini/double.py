@@ -93,7 +93,7 @@ class Gemini(Wire):
 
     def budget(self, call: Call) -> int | None:
         asked = (call.body.get("generationConfig") or {}).get("maxOutputTokens")
-        return asked if isinstance(asked, int) else None
+        return asked if isinstance(asked, int) and asked > 0 else None
 
     def thinks(self, call: Call) -> bool:
         config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ullage.simulators.refusal import Rule
+from ullage.simulators.refusal import OWN, QUOTED, Rule
 
 _CLI: Final = "https://github.com/google-gemini/gemini-cli/issues/"
 _INVALID: Final = "INVALID_ARGUMENT"
@@ -39,7 +39,7 @@ RULES: Final[Mapping[str, Rule]] = {
         "models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels "
         "to see "
         "the list of available models and their supported methods.",
-        "https://ai.google.dev/gemini-api/docs/troubleshooting",
+        "https://github.com/google/adk-python/issues/200",
         404,
         "NOT_FOUND",
     ),
@@ -61,6 +61,12 @@ RULES: Final[Mapping[str, Rule]] = {
         "https://github.com/egoist/chatwise-releases/issues/250",
         kind=_INVALID,
     ),
+    "part_empty": Rule(
+        "* GenerateContentRequest.contents[{i}].parts[{j}].data: required oneof field 'data' must have one initialized "
+        "field\n",
+        "https://github.com/54xzh/FLIT/pull/70",
+        kind=_INVALID,
+    ),
     "tool_name_pattern": Rule(
         "* GenerateContentRequest.tools[{i}].function_declarations[{j}].name: Invalid function name. Must start with "
         "a letter "
@@ -72,7 +78,7 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "no_struct": Rule(
         "Invalid value at '{where}' (type.googleapis.com/google.protobuf.Struct), {value}",
-        "https://protobuf.dev/programming-guides/json/",
+        QUOTED,
         kind=_INVALID,
     ),
     "result_count": Rule(
@@ -104,6 +110,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "signature_moved": Rule(
         "Invalid thought signature.", "https://github.com/lbjlaq/Antigravity-Manager/pull/3337", kind=_INVALID
     ),
+    "malformed": Rule("Request contains an invalid argument.", OWN, kind=_INVALID),
     "too_many_tokens": Rule(
         "The input token count ({count}) exceeds the maximum number of tokens allowed ({window}).",
         f"{_CLI}6678",

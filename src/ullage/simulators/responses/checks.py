@@ -42,7 +42,7 @@ def check_shape(call: Call) -> None:
         raise refuse(RULES, "param_missing", path="input")
     asked = body.get("max_output_tokens")
     if isinstance(asked, int) and asked < 16:
-        raise refuse(RULES, "output_too_small", asked=asked)
+        raise refuse(RULES, "too_small", path="max_output_tokens", least=16, asked=asked)
     if call.model.reasons and "temperature" in body:
         raise refuse(RULES, "param_unsupported", path="temperature")
     if not call.model.reasons and (body.get("reasoning") or {}).get("effort"):

@@ -72,15 +72,9 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "response_unknown": Rule(
         "Previous response with id '{id}' not found.",
-        f"{_DOCS}guides/conversation-state",
+        "https://github.com/maximhq/bifrost/issues/2441",
         code="previous_response_not_found",
         param="previous_response_id",
-    ),
-    "output_too_small": Rule(
-        "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {asked} instead.",
-        "https://github.com/BerriAI/litellm/issues/10628",
-        code="integer_below_min_value",
-        param="max_output_tokens",
     ),
     "too_many_tokens": Rule(
         "Your input exceeds the context window of this model. Please adjust your input and try again.",
