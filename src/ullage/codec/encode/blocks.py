@@ -66,11 +66,25 @@ PLAIN: Final = Options()
 """Nothing is asked for but caching."""
 
 
+class Block(NamedTuple):
+    """One block as it stands on the wire, and where: the same bytes in another role are another block."""
+
+    place: str
+    data: bytes
+
+    @property
+    def digest(self) -> str:
+        """A short name for it."""
+        state = blake2b(self.place.encode(), digest_size=12)
+        state.update(self.data)
+        return state.hexdigest()
+
+
 class Encoded(NamedTuple):
     """One request as it goes out.
 
     ``path`` stands behind the endpoint's versioned address (``https://api.openai.com/v1``). ``headers`` hold no key.
-    ``body`` holds ``msgspec.Raw`` where bytes go out as they came; ``content`` is its JSON. ``blocks`` are digests of
+    ``body`` holds ``msgspec.Raw`` where bytes go out as they came; ``content`` is its JSON. ``blocks`` are
     the system prompt, the tools and the messages, block by block, cache markers and parameters aside: a request
     extends another exactly when its blocks begin with the other's. ``unsent`` names options and content that the wire
     has no place for, or whose bytes are not here.
@@ -79,7 +93,7 @@ class Encoded(NamedTuple):
     path: str
     headers: dict[str, str]
     body: dict[str, object]
-    blocks: tuple[str, ...]
+    blocks: tuple[Block, ...]
     unsent: tuple[str, ...] = ()
 
     @property
@@ -93,20 +107,18 @@ class Encoded(NamedTuple):
 
 
 class Blocks:
-    """Collects encoded blocks and their digests, in order."""
+    """Collects encoded blocks, in order."""
 
     __slots__ = ("digests", "unsent")
 
     def __init__(self) -> None:
-        self.digests: list[str] = []
+        self.digests: list[Block] = []
         self.unsent: list[str] = []
 
     def add(self, place: str, block: object) -> msgspec.Raw:
         """The block's bytes, noted under where it stands: the same block in another role is another one."""
         data = _encode(block)
-        state = blake2b(place.encode(), digest_size=12)
-        state.update(data)
-        self.digests.append(state.hexdigest())
+        self.digests.append(Block(place, data))
         return msgspec.Raw(data)
 
     def miss(self, what: str) -> None:
@@ -126,6 +138,11 @@ class Sending:
 
     @classmethod
     def of(cls, request: Request, policy: ReasoningPolicy, options: Options) -> Sending:
+        if policy == EVERYTHING:
+            sent = (
+                part.id for one in request.messages if one.role == "assistant" for part in one.of_type(ReasoningPart)
+            )
+            return cls(request, target_of(request), frozenset(sent), options)
         chosen = select(
             request.messages,
             policy,
