@@ -65,7 +65,8 @@ class EventReader:
             elif not line:
                 if data and (len(data) > 1 or data[0]):
                     joined = data[0] if len(data) == 1 else b"\n".join(data)
-                    events.append(ServerEvent(joined, self._name.decode("utf-8", "replace")))
+                    name = self._name.decode("utf-8", "replace") if self._name else ""
+                    events.append(ServerEvent(joined, name))
                 data.clear()
                 self._name = b""
             elif line.startswith(b"event:"):

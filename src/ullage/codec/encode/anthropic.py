@@ -123,6 +123,8 @@ def _system(sending: Sending, block: SystemBlock) -> dict[str, Any]:
 
 def _own(sending: Sending, data: Any) -> dict[str, Any]:
     """A part's own fields; its cache marker only where we set none."""
+    if data is None:
+        return {}
     fields = sending.fields(data)
     return drop(fields, "cache_control") if sending.options.cache is not None else fields
 
