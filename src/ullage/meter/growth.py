@@ -307,7 +307,7 @@ def next_input(
     answer = _Kept(0.0) if family.forgets and begins else _answer_kept(anchor, family, hidden, kept=kept)
     left = 0.0 if kept or not begins else anchor.earlier
     content = added.text * learnt.ratio(family) + added.media
-    offset = learnt.offset(is_user=begins, kind=situation.kind) if added.results < 2 else 0.0
+    offset = learnt.offset(is_user=begins, kind=situation.kind)
     framing = family.framing_for(kept=kept)
     grown = content + added.wrapping(family, kept=kept) + framing.step + offset + situation.changed
     exact = max(0.0, anchor.input + answer.tokens - left + grown)

@@ -31,6 +31,10 @@ they speak of it, residuals before it is believed, and the most tokens it can be
 STEADY: Final = 2.0
 """An offset is believed when it is above this many median absolute deviations."""
 
+RATIO_FROM: Final = 3
+LEAST_SPREAD: Final = 0.01
+"""Residuals from which on a ratio that they agree on is believed at once, and the least they are taken to differ by."""
+
 KNOWN_DOUBT: Final = 5.0
 UNKNOWN_DOUBT: Final = 0.5
 """Observations that the ratio 1 counts for, in a family that was measured and in one that was not."""
@@ -40,10 +44,14 @@ RATIO_RANGE: Final = (0.5, 2.0)
 COVERED: Final = 0.96
 """Share of a conversation's errors that its interval is to hold."""
 
-SCALE_DOUBT: Final = 8.0
+SCALE_DOUBT: Final = 5.0
 """Observations that the scale 1 counts for."""
 
-SCALE_RANGE: Final = (0.4, 2.0)
+SCALE_RANGE: Final = (0.6, 2.0)
+
+MISFIT_MOST: Final = 8.0
+"""How many times the interval may widen where errors lay beyond it: the model is then another than its family says (a
+gateway, another tokenizer), and its own errors alone tell."""
 
 FLIP_FROM: Final = 40.0
 FLIP_WITHIN: Final = 0.15
@@ -91,6 +99,8 @@ class _Ratios(NamedTuple):
 
     number: int
     middle: float
+    is_steady: bool
+    """Whether they agree on another ratio than 1."""
 
 
 class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
@@ -109,7 +119,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     def ratio(self, family: Family) -> float:
         """What the count of a text is multiplied with."""
         seen = self._ratios
-        doubt = KNOWN_DOUBT if family.is_known else UNKNOWN_DOUBT
+        doubt = KNOWN_DOUBT if family.is_known and not seen.is_steady else UNKNOWN_DOUBT
         shrunk = 1 + (seen.middle - 1) * seen.number / (seen.number + doubt)
         return min(RATIO_RANGE[1], max(RATIO_RANGE[0], shrunk))
 
@@ -126,7 +136,12 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     @cached_property
     def _ratios(self) -> _Ratios:
         ratios = [1 + each.residual / each.content for each in self.residuals if each.content >= SMALL]
-        return _Ratios(len(ratios), median(ratios) if ratios else 1.0)
+        if not ratios:
+            return _Ratios(0, 1.0, False)
+        middle = median(ratios)
+        spread = median(abs(each - middle) for each in ratios)
+        steady = len(ratios) >= RATIO_FROM and abs(middle - 1) > STEADY * max(spread, LEAST_SPREAD)
+        return _Ratios(len(ratios), middle, steady)
 
     @cached_property
     def _kind_offsets(self) -> dict[str, float]:
@@ -173,6 +188,8 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         low = int(place)
         high = min(low + 1, seen - 1)
         reached = relative[low] + (relative[high] - relative[low]) * (place - low)
+        if relative[-1] > 1:
+            return min(MISFIT_MOST, max(SCALE_RANGE[0], reached))
         scale = (reached * seen + SCALE_DOUBT) / (seen + SCALE_DOUBT)
         return min(SCALE_RANGE[1], max(SCALE_RANGE[0], scale))
 
