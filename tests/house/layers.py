@@ -46,7 +46,9 @@ PURE_STDLIB = frozenset(
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | DOING, frozenset({"msgspec"})),
     "simulators": frozenset({"starlette", "uvicorn"}),
-    "wire": frozenset({"msgspec", "httpx2", "pydantic_ai"}),  # the bridge loads pydantic_ai when it is asked for
+    "wire": frozenset(
+        {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
+    ),  # the bridge loads pydantic_ai when it is asked for
     "the public names": frozenset(),
     "runtime": frozenset({"msgspec"}),
     "server": frozenset({"msgspec"}),
