@@ -1,0 +1,82 @@
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ullage.cli import main
+from ullage.simulators import running
+
+KEY = {"authorization": "Bearer any", "content-type": "application/json"}
+
+
+@contextmanager
+def simulate(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str], str]]:
+    """A started command, its URLs, and all it printed until it was ready."""
+    command = [sys.executable, "-m", "ullage", "simulate", "--port", "0", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        printed = ""
+        while "The other names" not in printed:
+            line = process.stdout.readline()
+            assert line, process.stderr.read() if process.stderr else ""
+            printed += line
+        yield process, dict(re.findall(r"^  (\w+) +(http://\S+)$", printed, re.MULTILINE)), printed
+        process.kill()
+
+
+def post(url: str, body: object) -> int:
+    request = urllib.request.Request(url, json.dumps(body).encode(), KEY)
+    try:
+        with urllib.request.urlopen(request) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as problem:
+        return problem.code
+
+
+def test_it_prints_urls_a_line_for_each_request_and_ends_well_on_ctrl_c() -> None:
+    with simulate("--wire", "openai", "--wire", "gemini") as (process, urls, printed):
+        assert sorted(urls) == ["gemini", "openai"]
+        assert f"OPENAI_BASE_URL={urls['openai']}" in printed
+        assert post(f"{urls['openai']}/responses", {"model": "gpt-5", "input": "hello"}) == 200
+        assert post(f"{urls['openai']}/responses", {"model": "gpt-9", "input": "hello"}) == 400
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (0, "")
+    good, bad, *_, last = [line for line in rest.splitlines() if line]
+    assert re.match(r"200  POST /openai/v1/responses  in \d+  out \d+ \(\d+ reasoning\)  gpt-5", good)
+    assert "The requested model 'gpt-9' does not exist." in bad
+    assert last == "Stopped after 2 answers."
+
+
+def test_a_scenario_is_played_and_its_key_is_asked_for(tmp_path: Path) -> None:
+    script = tmp_path / "a.toml"
+    script.write_text('[server]\nkey = "secret"\n[[faults]]\nkind = "status"\nstatus = 529\n')
+    with simulate("--scenario", str(script)) as (_, urls, printed):
+        assert "api_key='secret'" in printed
+        assert post(f"{urls['anthropic']}/v1/messages", {}) == 529
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--wire", "cohere"], "no double called 'cohere'"),
+        (["--scenario", "/nothing/there.toml"], "can't be read"),
+    ],
+)
+def test_what_cannot_be_served_is_said(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with running() as server:
+        assert main(["simulate", "--port", str(server.port)]) == 2
+    assert "Try --port 0 for a free one." in capsys.readouterr().err

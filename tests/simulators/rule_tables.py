@@ -1,0 +1,68 @@
+"""The rules of the doubles as the rows of the tables in docs/simulators.md.
+
+uv run python -m tests.simulators.rule_tables      prints them
+"""
+
+import sys
+from collections.abc import Mapping
+
+from ullage.simulators.anthropic.rules import RULES as ANTHROPIC
+from ullage.simulators.chat.rules import RULES as CHAT
+from ullage.simulators.chat.variants import VARIANTS
+from ullage.simulators.gemini.rules import RULES as GEMINI
+from ullage.simulators.openai_rules import SHARED
+from ullage.simulators.refusal import Rule
+from ullage.simulators.responses.rules import RULES as RESPONSES
+
+HEADING = "| rule | status | what is said | source |\n|---|---|---|---|"
+
+
+def tables() -> dict[str, Mapping[str, Rule]]:
+    """Each table's title and rules. What both OpenAI wires say stands once."""
+    own = {name: rule for name, rule in RESPONSES.items() if SHARED.get(name) != rule}
+    chat = {name: rule for name, rule in CHAT.items() if SHARED.get(name) != rule}
+    others = {
+        f"Chat: {name}": variant.rules for name, variant in VARIANTS.items() if variant.rules and name != "openai"
+    }
+    return {
+        "Anthropic Messages": ANTHROPIC,
+        "OpenAI, both wires": SHARED,
+        "OpenAI Responses": own,
+        "OpenAI Chat": chat,
+        **others,
+        "Gemini generateContent": GEMINI,
+    }
+
+
+def row(name: str, rule: Rule) -> str:
+    """One rule as a row."""
+    text = (
+        rule.text.strip()
+        .replace("|", "\\|")
+        .replace("<", "&lt;")
+        .replace("*", "\\*")
+        .replace("{{", "{")
+        .replace("}}", "}")
+    )
+    link = f"[{_short(rule.source)}]({rule.source})" if rule.source.startswith("http") else rule.source
+    return f"| {name} | {rule.status} | {text} | {link} |"
+
+
+def _short(source: str) -> str:
+    parts = source.split("/")
+    if parts[2] == "github.com" and len(parts) > 6 and parts[5] != "blob":
+        return f"{parts[4]}#{parts[6]}"
+    return parts[2].removeprefix("www.")
+
+
+def markdown() -> str:
+    """All tables."""
+    chunks = []
+    for title, rules in tables().items():
+        rows = [row(name, rule) for name, rule in rules.items()]
+        chunks.append("\n".join([f"### {title}", "", HEADING, *rows]))
+    return "\n\n".join(chunks) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())
