@@ -199,8 +199,8 @@ def _section(
             f"*Stream*: one streamed call whose answer comes in {DELTAS} pieces, each an event and a write of its own. "
             f"*Build*: what {ROUNDS} tool rounds ({size / 1e6:.1f} MB) behind a request add to a call, from the "
             "client's own messages to the last byte sent; ours includes the validator. Medians of 25 and 9 calls on a "
-            f"warm connection, of {LAPS} laps in turn. *Import*: a fresh process that has its client ready (for pydantic-ai "
-            f"one of its providers), without the bare interpreter; medians of {IMPORTS}. "
+            f"warm connection, of {LAPS} laps in turn. *Import*: a fresh process that has its client ready (for "
+            f"pydantic-ai one of its providers), without the bare interpreter; medians of {IMPORTS}. "
             f"Versions: {', '.join(versions)}."
         ),
         ratios=Table("Against Ullage on the same wire", ("wire, client", "stream", "build", "import"), tuple(ratios)),
