@@ -5,7 +5,7 @@
 
 What is repaired is repaired in the request that goes out and nowhere else: the words given are frozen and stay as they
 are, and so does the ledger they come from. The same history gives the same repairs every time, with the same ids and
-texts, and a longer history the repairs of the shorter one first: the provider's cache of the prefix holds.
+texts, and a longer history the same for each message of the shorter one: the provider's cache of the prefix holds.
 """
 
 from __future__ import annotations

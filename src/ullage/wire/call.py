@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ullage.codec.decode import decoder_for, read_answer
-from ullage.codec.encode import Encoded, Options, encode, encode_count
+from ullage.codec.encode import Encoded, Options, encode, encode_count, settle
 from ullage.codec.foreign import parse_json
 from ullage.codec.repair import EVERYTHING, Repaired, repair
 from ullage.codec.repair_names import own_name
@@ -73,7 +73,8 @@ def prepare(
 ) -> Prepared:
     """The request as ``endpoint`` gets it. Its body is made once and sent again as it is. Raises ``InvalidRequest``."""
     request = replace(request, wire=endpoint.wire, provider=endpoint.provider or request.provider)
-    repaired = repair(request, policy=policy)
+    asked, options = settle(request, options)
+    repaired = repair(asked, policy=policy)
     encoded = encode(repaired.request, options=options)
     post = Post(
         endpoint=endpoint,

@@ -10,7 +10,7 @@ import pytest
 
 from tests.codec.streams import request, user
 from ullage.codec.bodies import read_body
-from ullage.codec.encode import CacheMarks, Encoded, Options, encode, encode_count
+from ullage.codec.encode import CacheMarks, Encoded, Options, encode, encode_count, settle
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -314,3 +314,17 @@ def test_counting_sends_what_is_counted_and_no_markers_of_output() -> None:
     assert counted.path == "/messages/count_tokens"
     assert set(body(counted)) == {"model", "system", "tools", "messages", "tool_choice", "thinking"}
     assert body(counted)["messages"] == BODY["messages"]
+
+
+def test_a_thinking_budget_is_a_parameter_before_the_history_is_checked() -> None:
+    request = Request(wire="messages", model="claude-sonnet-4-5")
+    asked, options = settle(request, Options(thinking_budget=2048))
+    assert asked.params == {"thinking": {"type": "enabled", "budget_tokens": 2048}}
+    assert options == Options()
+    assert encode(asked, options=options).content == encode(request, options=Options(thinking_budget=2048)).content
+
+
+def test_no_effort_switches_thinking_off_whatever_the_budget() -> None:
+    asked, options = settle(Request(wire="messages", model="m"), Options(effort="none", thinking_budget=2048))
+    assert asked.params == {"thinking": {"type": "disabled"}}
+    assert options == Options()

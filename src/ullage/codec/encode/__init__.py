@@ -11,7 +11,7 @@ from ullage.errors import InvalidRequest
 from ullage.messages import Request
 from ullage.reasoning import ReasoningPolicy
 
-__all__ = ["CacheMarks", "Encoded", "Options", "encode", "encode_count"]
+__all__ = ["CacheMarks", "Encoded", "Options", "encode", "encode_count", "settle"]
 
 
 class _Encoder(Protocol):
@@ -29,6 +29,11 @@ _COUNTERS: Final[dict[str, Callable[..., Encoded]]] = {
     "responses": responses.encode_count,
     "generateContent": gemini.encode_count,
 }
+
+
+def settle(request: Request, options: Options) -> tuple[Request, Options]:
+    """The same call with those options among its parameters that ``codec.repair`` has to see before it is encoded."""
+    return anthropic.settle(request, options) if request.wire == "messages" else (request, options)
 
 
 def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:

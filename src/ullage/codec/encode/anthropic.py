@@ -8,6 +8,7 @@ the API joins itself. A block is one content block, so that a message that grows
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
@@ -62,18 +63,29 @@ Block = dict[str, Any] | msgspec.Raw
 def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
     """The body of one Messages call."""
     blocks = Blocks()
+    request, options = settle(request, options)
     body = _body(request, policy, options, blocks)
     said: list[tuple[str, object]] = [("max_tokens", options.max_output), ("temperature", options.temperature)]
-    if options.thinking_budget is not None:
-        said.append(("thinking", {"type": "enabled", "budget_tokens": options.thinking_budget}))
-    if options.effort == "none":
-        said.append(("thinking", {"type": "disabled"}))
-    elif options.effort is not None:
+    if options.effort is not None:
         said.append(("output_config", {**nested(request.params, "output_config"), "effort": options.effort}))
     params = merged({"max_tokens": MAX_OUTPUT, **request.params}, said)
     if request.stream:
         params["stream"] = True
     return Encoded("/messages", _headers(options), {**body, **params}, tuple(blocks.digests), tuple(blocks.unsent))
+
+
+def settle(request: Request, options: Options) -> tuple[Request, Options]:
+    """The same call with thinking among its parameters, where the validator sees whether its history allows it."""
+    thinking: dict[str, object] | None = None
+    if options.effort == "none":
+        thinking = {"type": "disabled"}
+    elif options.thinking_budget is not None:
+        thinking = {"type": "enabled", "budget_tokens": options.thinking_budget}
+    if thinking is None:
+        return request, options
+    effort = None if options.effort == "none" else options.effort
+    asked = msgspec.structs.replace(request, params={**request.params, "thinking": thinking})
+    return asked, replace(options, thinking_budget=None, effort=effort)
 
 
 def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
