@@ -22,20 +22,22 @@ def simulate(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str,
     """A started command, its URLs, and all it printed until it was ready."""
     command = [sys.executable, "-m", "ullage", "simulate", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        printed = ""
-        while "The other names" not in printed:
-            line = process.stdout.readline()
-            assert line, process.stderr.read() if process.stderr else ""
-            printed += line
-        yield process, dict(re.findall(r"^  (\w+) +(http://\S+)$", printed, re.MULTILINE)), printed
-        process.kill()
+        try:
+            assert process.stdout is not None
+            printed = ""
+            while "The other names" not in printed:
+                line = process.stdout.readline()
+                assert line, process.stderr.read() if process.stderr else ""
+                printed += line
+            yield process, dict(re.findall(r"^  (\w+) +(http://\S+)$", printed, re.MULTILINE)), printed
+        finally:
+            process.kill()
 
 
 def post(url: str, body: object) -> int:
     request = urllib.request.Request(url, json.dumps(body).encode(), KEY)
     try:
-        with urllib.request.urlopen(request) as response:
+        with urllib.request.urlopen(request, timeout=20) as response:
             return int(response.status)
     except urllib.error.HTTPError as problem:
         return problem.code

@@ -381,6 +381,7 @@ def listener(port: int = 0) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
+        listening.listen(128)  # from here on a client may connect, and is answered when the engine runs
     except OSError:
         listening.close()
         raise
