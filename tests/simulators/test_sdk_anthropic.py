@@ -9,6 +9,8 @@ import pytest
 from tests.simulators.asking import WEATHER
 from ullage.simulators import Server, running
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # older models are simulated on purpose
+
 TOOL: Any = {"name": "get_weather", "description": "The weather of a city.", "input_schema": WEATHER}
 ASKED: Any = {"role": "user", "content": "please get_weather for Paris"}
 MODELS = {

@@ -63,8 +63,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A request's input in tokens; ``ends`` is the running total behind each kept piece and ``keys`` names each
-    prefix."""
+    """A request's input in tokens; ``ends`` are the running totals behind its kept pieces, ``keys`` name the prefixes."""
 
     input: int
     kept: int

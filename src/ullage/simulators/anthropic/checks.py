@@ -133,7 +133,10 @@ def _check_cache_marks(call: Call) -> None:
 
 
 def check_pairs(messages: list[dict[str, Any]]) -> None:
-    """Every call has one result, at the beginning of the next message, and every result its call."""
+    """Every call has one result, at the beginning of the next message, and every result its call.
+
+    That text comes after results: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
+    """
     seen: set[str] = set()
     open_ids: list[str] = []
     for index, message in enumerate(messages):

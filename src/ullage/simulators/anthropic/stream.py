@@ -69,8 +69,7 @@ def _parsed(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def events(call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
-    """The answer as it streams: the input's bill in the first event, with an output placeholder; the rest at the
-    end."""
+    """The answer as it streams: the input's bill comes first, with an output placeholder; the rest at the end."""
     whole = message(call, spoken, usage)
     opening = {**whole, "content": [], "stop_reason": None}
     if usage is not None:

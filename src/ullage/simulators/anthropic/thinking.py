@@ -44,8 +44,7 @@ def size_of(block: dict[str, Any]) -> int:
 
 
 def check_thinking(call: Call) -> None:
-    """Refuses thinking that is not what was sent; on bound models drops or refuses what stands behind a changed
-    prefix."""
+    """Refuses thinking that is not what was sent; on bound models refuses or drops it behind a changed prefix."""
     _check_settings(call)
     messages = call.body["messages"]
     latest = max((index for index, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
