@@ -86,7 +86,7 @@ def is_in_order(messages: Sequence[Message], target: Target) -> bool:
                 return False
             if kind is ToolCallPart:
                 call_id, name = part.call_id, part.name  # type: ignore[union-attr]
-                if call_id in ids or not target.call_ids.allows(call_id):
+                if message.role != "assistant" or call_id in ids or not target.call_ids.allows(call_id):
                     return False
                 if name not in names:
                     if not target.tool_names.allows(name):
