@@ -63,7 +63,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A request's input in tokens; ``ends`` are the running totals behind its kept pieces, ``keys`` name the prefixes."""
+    """Input in tokens; ``ends`` are running totals behind the kept pieces, ``keys`` the names of those prefixes."""
 
     input: int
     kept: int
