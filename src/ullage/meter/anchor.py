@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ullage.messages import Message, ToolResultPart
-from ullage.meter.cost import TOOL_RESULTS
+from ullage.messages import Message
+from ullage.meter.cost import TOOL_RESULTS, MessageCost
 from ullage.meter.growth import Added
 from ullage.meter.view import Entry
 from ullage.usage import Usage
@@ -60,15 +60,15 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
         return self._and(entry, -1, quiet=quiet)
 
     def _and(self, entry: Entry, sign: int, *, quiet: bool) -> Since:
-        message = entry.message
-        results = sum(isinstance(part, ToolResultPart) for part in message.parts)
+        message, cost = entry.message, entry.cost
+        results = cost.added.results
         tools = self.tools
         if results and sign > 0:
-            tools = (*tools, *(part.name for part in entry.cost.parts if part.row == TOOL_RESULTS))
+            tools = (*tools, *(part.name for part in cost.parts if part.row == TOOL_RESULTS))
         return Since(
-            added=self.added + entry.cost.added if sign > 0 else self.added - entry.cost.added,
-            tokens=self.tokens + sign * entry.cost.tokens,
-            users=max(0, self.users + sign * (not quiet and begins_turn(message))),
+            added=self.added + cost.added if sign > 0 else self.added - cost.added,
+            tokens=self.tokens + sign * cost.tokens,
+            users=max(0, self.users + sign * (not quiet and begins_turn(message, cost))),
             results=max(0, self.results + sign * results),
             messages=max(0, self.messages + sign),
             tools=tools,
@@ -124,6 +124,6 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     at: float
 
 
-def begins_turn(message: Message) -> bool:
+def begins_turn(message: Message, cost: MessageCost) -> bool:
     """Whether a message holds a user's word, as against tool results that travel under the user's role."""
-    return message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts)
+    return message.role == "user" and cost.added.users > 0

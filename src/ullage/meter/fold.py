@@ -154,7 +154,7 @@ class Fold(State):
         opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
         entry = self.view.add(message, cost, opening=opening)
         in_loop = self.since.results or self.open_calls
-        if begins_turn(message) and not (in_loop and self.forecaster.loop_survives_user):
+        if begins_turn(message, cost) and not (in_loop and self.forecaster.loop_survives_user):
             self.carried.begin_turn()
         if entry.order == 1 and message.role == "system":
             self._count_fixed()
@@ -162,6 +162,8 @@ class Fold(State):
         return entry
 
     def _carry(self, entry: Entry) -> None:
+        if entry.cost.answer is None:
+            return
         usage = self.usages.get(entry.message.call or "")
         tokens = self.forecaster.hidden(entry, usage)
         if tokens > 0:
@@ -175,8 +177,8 @@ class Fold(State):
         entry = self._enter(message)
         if message.role == "assistant":
             self.open_calls = {part.call_id for part in message.of_type(ToolCallPart)}
-        for result in message.of_type(ToolResultPart):
-            self.open_calls.discard(result.call_id)
+        if entry.cost.added.results:
+            self.open_calls.difference_update(result.call_id for result in message.of_type(ToolResultPart))
         if self.is_output(message):
             self.output = entry
         else:

@@ -299,7 +299,7 @@ def next_input(
     kept = reasoning.is_counted(
         rule, user_turn=situation.user_turn, tool_turn=situation.tool_turn, sent_back=anchor.sent_back
     )
-    flipped = learnt.flips(rule.name, begins)
+    flipped = bool(learnt.flipped) and learnt.flips(rule.name, begins)
     kept = kept != flipped
     hidden = hidden_reasoning(anchor, family)
     if not added.names and added.results == anchor.answer.calls:
