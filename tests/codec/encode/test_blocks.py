@@ -27,7 +27,7 @@ def test_a_wire_without_a_codec_is_refused_by_name() -> None:
 def test_the_same_block_in_another_place_is_another_one() -> None:
     blocks = Blocks()
     assert bytes(blocks.add("user", {"a": 1})) == bytes(blocks.add("system", {"a": 1})) == b'{"a":1}'
-    assert len({block.digest for block in blocks.digests}) == 2
+    assert len({block.digest for block in blocks.made}) == 2
 
 
 def encoded(*blocks: str) -> Encoded:

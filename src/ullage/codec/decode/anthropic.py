@@ -65,11 +65,9 @@ class AnthropicDecoder:
 
     def finish(self, complete: bool) -> Answer:
         done = self.is_done
-        return Answer(
-            message=self.draft.message(),
-            usage=self.draft.usage(complete=done),
+        return self.draft.answer(
+            finished=done,
             stop=_STOPS.get(self._said, "other") if self._said and done else "",
-            outcome="failed" if self._error is not None and not done else "finished" if done else "dropped",
             model=self._model,
             response_id=self._id,
             said=self._said,

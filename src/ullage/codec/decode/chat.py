@@ -105,11 +105,9 @@ class ChatDecoder:
         ended = self.is_done or (complete and bool(self._said))
         failed = self._error is not None
         finished = ended and not failed and self._said not in _CUT
-        return Answer(
-            message=self.draft.message(),
-            usage=self.draft.usage(complete=finished),
+        return self.draft.answer(
+            finished=finished,
             stop=self._stop() if finished else "",
-            outcome="failed" if failed else "finished" if finished else "dropped",
             model=self._model,
             response_id=self._id,
             said=self._said,

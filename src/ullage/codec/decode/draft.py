@@ -11,8 +11,9 @@ from ullage.codec.bodies.naming import Namer
 from ullage.codec.bodies.parts import PartMaker, opaque_size, readable
 from ullage.codec.dialects import dialect_for
 from ullage.codec.raw import parse, parse_object, written
-from ullage.codec.stream import CallDelta, PartDone, ReasoningDelta, StreamEvent, TextDelta
+from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, TextDelta
 from ullage.codec.usage import normalise, stream_usage
+from ullage.errors import ProviderError
 from ullage.messages import (
     Message,
     Part,
@@ -253,6 +254,28 @@ class Draft:
         if len(self.usages) == 1 and complete:
             return normalise(dialect, self.usages[0] if self._raw_usage is None else self._raw_usage)
         return stream_usage(dialect, self.usages, complete=complete)
+
+    def answer(
+        self,
+        *,
+        finished: bool,
+        stop: Stop,
+        model: str,
+        response_id: str,
+        said: str,
+        error: ProviderError | None,
+    ) -> Answer:
+        """What a decoder ends with. One that did not finish failed where an error says so, else it was dropped."""
+        return Answer(
+            message=self.message(),
+            usage=self.usage(complete=finished),
+            stop=stop,
+            outcome="finished" if finished else "failed" if error is not None else "dropped",
+            model=model,
+            response_id=response_id,
+            said=said,
+            error=error,
+        )
 
     def message(self) -> Message:
         """The message of all parts that hold anything, whole or not."""

@@ -67,11 +67,9 @@ class GeminiDecoder:
     def finish(self, complete: bool) -> Answer:
         failed = self._error is not None
         finished = self.is_done and not failed
-        return Answer(
-            message=self.draft.message(),
-            usage=self.draft.usage(complete=finished),
+        return self.draft.answer(
+            finished=finished,
             stop=self._stop() if finished else "",
-            outcome="failed" if failed else "finished" if finished else "dropped",
             model=self._model,
             response_id=self._id,
             said=self._said,

@@ -84,11 +84,9 @@ class ResponsesDecoder:
     def finish(self, complete: bool) -> Answer:
         failed = self._error is not None
         finished = self.is_done and not failed and self._said != "cancelled"
-        return Answer(
-            message=self.draft.message(),
-            usage=self.draft.usage(complete=finished),
+        return self.draft.answer(
+            finished=finished,
             stop=self._stop() if finished else "",
-            outcome="failed" if failed else "finished" if finished else "dropped",
             model=self._model,
             response_id=self._id,
             said=self._said,

@@ -71,7 +71,7 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
     params = merged({"max_tokens": MAX_OUTPUT, **request.params}, said)
     if request.stream:
         params["stream"] = True
-    return Encoded("/messages", _headers(options), {**body, **params}, tuple(blocks.digests), tuple(blocks.unsent))
+    return Encoded("/messages", _headers(options), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
 
 
 def settle(request: Request, options: Options) -> tuple[Request, Options]:
@@ -94,7 +94,7 @@ def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, opti
     body = _body(request, policy, options, blocks)
     params = {name: value for name, value in request.params.items() if name not in _UNCOUNTED}
     return Encoded(
-        "/messages/count_tokens", _headers(options), {**body, **params}, tuple(blocks.digests), tuple(blocks.unsent)
+        "/messages/count_tokens", _headers(options), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent)
     )
 
 

@@ -109,16 +109,16 @@ class Encoded(NamedTuple):
 class Blocks:
     """Collects encoded blocks, in order."""
 
-    __slots__ = ("digests", "unsent")
+    __slots__ = ("made", "unsent")
 
     def __init__(self) -> None:
-        self.digests: list[Block] = []
+        self.made: list[Block] = []
         self.unsent: list[str] = []
 
     def add(self, place: str, block: object) -> msgspec.Raw:
         """The block's bytes, noted under where it stands: the same block in another role is another one."""
         data = _encode(block)
-        self.digests.append(Block(place, data))
+        self.made.append(Block(place, data))
         return msgspec.Raw(data)
 
     def miss(self, what: str) -> None:

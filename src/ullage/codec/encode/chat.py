@@ -67,7 +67,7 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
             params["stream_options"] = {"include_usage": True, **nested(request.params, "stream_options")}
         else:
             params.pop("stream_options", None)
-    return Encoded("/chat/completions", dict(_HEADERS), {**body, **params}, tuple(blocks.digests), tuple(blocks.unsent))
+    return Encoded("/chat/completions", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
 
 
 def _said(request: Request, options: Options, blocks: Blocks) -> Iterator[tuple[str, object]]:

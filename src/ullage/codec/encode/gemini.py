@@ -60,7 +60,7 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
     blocks = Blocks()
     body = _body(request, policy, options, blocks)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
-    return Encoded(f"/{_name(request)}:{method}", dict(_HEADERS), body, tuple(blocks.digests), tuple(blocks.unsent))
+    return Encoded(f"/{_name(request)}:{method}", dict(_HEADERS), body, tuple(blocks.made), tuple(blocks.unsent))
 
 
 def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
@@ -71,7 +71,7 @@ def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, opti
     blocks = Blocks()
     whole = {"model": _name(request), **_body(request, policy, options, blocks)}
     body: dict[str, object] = {"generateContentRequest": whole}
-    return Encoded(f"/{_name(request)}:countTokens", dict(_HEADERS), body, tuple(blocks.digests), tuple(blocks.unsent))
+    return Encoded(f"/{_name(request)}:countTokens", dict(_HEADERS), body, tuple(blocks.made), tuple(blocks.unsent))
 
 
 def _name(request: Request) -> str:

@@ -76,7 +76,7 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
             params["include"] = listed if _ENCRYPTED in listed else [*listed, _ENCRYPTED]
     if request.stream:
         params["stream"] = True
-    return Encoded("/responses", dict(_HEADERS), {**body, **params}, tuple(blocks.digests), tuple(blocks.unsent))
+    return Encoded("/responses", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
 
 
 def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
@@ -85,7 +85,7 @@ def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, opti
     body = _body(request, policy, options, blocks)
     params = {name: value for name, value in request.params.items() if name in _COUNTED}
     return Encoded(
-        "/responses/input_tokens", dict(_HEADERS), {**body, **params}, tuple(blocks.digests), tuple(blocks.unsent)
+        "/responses/input_tokens", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent)
     )
 
 
