@@ -6,6 +6,13 @@
     │   ├── NotASession           no known format fits; says what each one missed
     │   └── InvalidRequest        a request body that is none of the known wires'
     ├── LedgerError               a row that can't follow the ones before it
+    ├── StoreError                the store can't do what was asked; what it holds is unchanged
+    │   ├── StoreUnavailable      it can't be opened, read or written: permissions, a full disk, damage
+    │   ├── SessionNotFound       there is no session of that id
+    │   ├── SessionBusy           another driver holds the session; says who and until when
+    │   └── LeaseLost             this driver's lease was taken over: its write was rejected
+    ├── CommandRefused            a command that the session's state does not allow, such as editing a delivered message
+    ├── ContextUnfixable          what must be kept exceeds the input limit by itself
     ├── SettingError              an unknown setting, or a value it can't take
     ├── MissingExtra              an optional package is needed for what was asked
     └── ProviderError             the provider refused a call or failed at it
@@ -67,6 +74,48 @@ class InvalidRequest(InputError):
 
 class LedgerError(UllageError):
     """An event that can't follow the ones before it, for example a sequence number used twice."""
+
+
+class StoreError(UllageError):
+    """The store can't do what was asked; what it holds is as it was."""
+
+
+class StoreUnavailable(StoreError):
+    """The store can't be opened, read or written: permissions, a full disk, a damaged file."""
+
+
+class SessionNotFound(StoreError):
+    """There is no session of that id."""
+
+
+class SessionBusy(StoreError):
+    """Another driver holds the session. ``held_by`` names it; ``until`` is when its lease ends, seconds since 1970."""
+
+    def __init__(self, message: str, *, held_by: str = "", until: float = 0.0) -> None:
+        super().__init__(message)
+        self.held_by = held_by
+        self.until = until
+
+
+class LeaseLost(StoreError):
+    """This driver's lease was taken over by another one: its write was rejected and nothing of it is stored."""
+
+
+class CommandRefused(UllageError):
+    """A command that the session's state does not allow; the message says which state that is."""
+
+
+class ContextUnfixable(UllageError):
+    """What must be kept exceeds the input limit by itself.
+
+    ``needed`` and ``limit`` are tokens; ``largest`` names what takes most of it, with its tokens.
+    """
+
+    def __init__(self, message: str, *, needed: int, limit: int, largest: tuple[tuple[str, int], ...] = ()) -> None:
+        super().__init__(message)
+        self.needed = needed
+        self.limit = limit
+        self.largest = largest
 
 
 class SettingError(UllageError):

@@ -118,6 +118,12 @@ class LimitLearnt(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
     """Where the program that wrote the log compacts, if it says so."""
 
 
+class SettingsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="settings_changed"):
+    """Settings of this session, by the names of ``docs/settings.md``; ``None`` takes one back to its default."""
+
+    settings: dict[str, object]
+
+
 class MessageAdded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_added"):
     message: Message
 
@@ -134,7 +140,40 @@ class Rewound(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rewo
     to: str = ""
 
 
-# -- calls and tools --
+# -- turns, calls and tools --
+
+EndReason = Literal[
+    "finished", "cancelled", "max_steps", "loop", "length", "refused", "dropped", "failed", "too_large", "other"
+]
+"""Why a turn ended. ``loop``: the same call again and again. ``too_large``: it can't be made to fit."""
+
+PauseReason = Literal["approval", "budget", "failed"]
+"""Why a turn waits: for a person's word, for more budget, or for a provider that failed to be tried again."""
+
+
+class TurnStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_started"):
+    turn: str
+
+
+class TurnPaused(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_paused"):
+    """The turn stops where it is, nothing closed; ``note`` says what it waits for. A later event resumes it."""
+
+    turn: str
+    reason: PauseReason
+    note: str = ""
+
+
+class TurnResumed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_resumed"):
+    turn: str
+
+
+class TurnEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_ended"):
+    """The agent rests. ``note`` is for a person: what the limit was, what the error said."""
+
+    turn: str
+    reason: EndReason = "finished"
+    note: str = ""
+    steps: int = 0
 
 
 class CallStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_started"):
@@ -154,18 +193,57 @@ class CallEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="ca
     stop: str = ""
     usage: Usage | None = None
     error: str = ""
+    error_kind: str = ""
+    """The error's class in ``ullage.errors``, such as ``Overflow`` or ``BadKey``; empty without an error."""
     model: str = ""
-    """The model that answered, where the provider names it."""
+    """The model that answered, where the provider names it; for a child's call, the child's model."""
+    provider: str = ""
+    """Who served it, where that is not the session's own provider (a child, a summary by another model)."""
+
+
+class CallRetried(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_retried"):
+    """An attempt failed before it gave anything; the next one begins in ``wait_s`` seconds."""
+
+    call: str
+    attempt: int
+    wait_s: float
+    error: str = ""
+
+
+class RequestRepaired(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="request_repaired"):
+    """What had to be put right in a request before it went out, in words. The history is as it was."""
+
+    call: str
+    repairs: tuple[str, ...]
+
+
+ToolOutcome = Literal["finished", "failed", "not_started", "unknown", "timed_out", "cancelled", "denied"]
+"""How a tool call ended. ``unknown``: it was started, and whether it took effect nobody can say."""
 
 
 class ToolStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_started"):
     call_id: str
     name: str = ""
+    idempotent: bool = False
+    """Running it twice is declared to do no harm: after a crash it is run again."""
 
 
 class ToolEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_ended"):
+    """The call is over; its result is in the ``MessageAdded`` beside it. ``handle`` names a cut one's full text."""
+
     call_id: str
-    outcome: Literal["finished", "failed", "not_started", "unknown", "timed_out", "cancelled"] = "finished"
+    outcome: ToolOutcome = "finished"
+    handle: str = ""
+    size_bytes: int | None = None
+    """Of the whole result, where the model got only a part of it."""
+
+
+class ChildStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="child_started"):
+    """A tool call runs an agent of its own, whose session is ``child``. Its calls are spend of purpose ``child``."""
+
+    call_id: str
+    child: str
+    model: str = ""
 
 
 # -- people --
@@ -188,6 +266,19 @@ class QueueLeft(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="qu
 
     message_id: str
     how: Literal["delivered", "returned", "withdrawn"]
+
+
+class CompactAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compact_asked"):
+    """Somebody wants the history compacted now; ``instructions`` are for the summary."""
+
+    instructions: str = ""
+
+
+class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):
+    """No compaction may touch these messages from here on; ``pinned=False`` lets them go again."""
+
+    messages: tuple[str, ...]
+    pinned: bool = True
 
 
 class CancelAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancel_asked"):
@@ -224,7 +315,8 @@ class ReadingTaken(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag=
 class Calibrated(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="calibrated"):
     """What an actual taught: the residual, and the correction that later readings use.
 
-    ``error`` is estimated - actual, in tokens. ``state`` is the learnt state itself, so that a reading can be repeated.
+    ``error`` is estimated - actual, in tokens. ``state`` is the learnt state itself; it is written where it can't be
+    had by folding the events before, that is at a session's start, with an empty ``call``.
     """
 
     model: str
@@ -233,7 +325,7 @@ class Calibrated(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="c
     actual: int
     error: int
     ratio: float
-    state: msgspec.Raw
+    state: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class RuleFlipped(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rule_flipped"):
@@ -246,11 +338,20 @@ class RuleFlipped(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
 
 
 class Pruned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pruned"):
-    """Old tool results were cleared: ``parts`` are ids of tool result parts, ``notice`` what stands there now."""
+    """Old tool results were cleared: ``parts`` are ids of tool result parts, ``notice`` what stands there now.
+
+    ``saved`` is how many tokens that frees, ``rewritten`` how many the provider's cache has to take anew for it.
+    ``prune`` names it, so that it can be undone.
+    """
 
     parts: tuple[str, ...]
     reason: str = ""
     notice: str = "[Old tool result content cleared]"
+    prune: str = ""
+    before: int | None = None
+    after: int | None = None
+    saved: int | None = None
+    rewritten: int | None = None
 
 
 class EpochChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="epoch_changed"):
@@ -266,10 +367,18 @@ class DroppedMessage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
 
 
+CompactionTrigger = Literal["point", "limit", "overflow", "asked", "model_changed"]
+"""Why a compaction began: the compaction point or the input limit was reached, the provider refused, a person asked."""
+
+
 class CompactionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_started"):
+    """``snapshot`` is the reading that decided it; ``high`` its upper end, ``limit`` what that was held against."""
+
     compaction: str
     trigger: str
     snapshot: str = ""
+    high: int | None = None
+    limit: int | None = None
 
 
 class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_committed"):
@@ -286,11 +395,19 @@ class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=Tru
     summary_tokens: int | None = None
     before: int | None = None
     after: int | None = None
+    rung: str = ""
+    """Which step of the ladder it was: ``clear``, ``summary``, ``pieces``, ``digest``, ``drop``."""
+    replaced: tuple[Message, ...] = ()
+    """Kept messages with new content: cleared results, a request cut to head and tail. Same ids, higher revisions."""
 
 
 class CompactionRolledBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_rolled_back"):
+    """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers."""
+
     compaction: str
     reason: str
+    note: str = ""
+    rung: str = ""
 
 
 class Uncompacted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="uncompacted"):
@@ -320,16 +437,26 @@ Event = (
     | ParamsChanged
     | PolicyChanged
     | LimitLearnt
+    | SettingsChanged
     | MessageAdded
     | MessageReplaced
     | Rewound
+    | TurnStarted
+    | TurnPaused
+    | TurnResumed
+    | TurnEnded
     | CallStarted
     | CallEnded
+    | CallRetried
+    | RequestRepaired
     | ToolStarted
     | ToolEnded
+    | ChildStarted
     | Queued
     | QueueEdited
     | QueueLeft
+    | CompactAsked
+    | Pinned
     | CancelAsked
     | Cancelled
     | ApprovalAsked

@@ -1,0 +1,202 @@
+"""What a store promises, whichever database is under it.
+
+A session's ledger is the only truth. Who drives a session holds its **lease** and appends to the ledger; everybody else
+gives **commands** (a message for the queue, a cancel, an approval), which are events too and need no lease. A driver
+learns of them from what ``append`` gives back, or by waiting.
+
+Every write is one transaction: all of it is stored or nothing. Cancelling a write that has begun does not undo it: it
+ends, and the ledger tells whether it happened. All methods raise ``StoreUnavailable`` when the database can't do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, NamedTuple, Protocol
+
+from ullage.events import Event
+from ullage.messages import Message
+
+QueueKind = Literal["steer", "follow_up"]
+QueueState = Literal["pending", "delivered", "returned", "withdrawn"]
+
+
+class Lease(NamedTuple):
+    """The right to drive a session for a time. ``generation`` grows with each owner."""
+
+    session: str
+    owner: str
+    generation: int
+
+
+class Receipt(NamedTuple):
+    """What ``send`` answers: the message is stored. ``position`` is its place in the queue, from 1; 0 once it left.
+
+    ``at`` is seconds since 1970. ``is_new`` is False when a message of that id had been sent before.
+    """
+
+    id: str
+    position: int
+    at: float
+    state: QueueState = "pending"
+    is_new: bool = True
+
+
+class DraftPiece(NamedTuple):
+    """A piece of an answer that is still streaming, stored before it is shown.
+
+    ``offset`` counts pieces of the call from 0. ``part`` is the part's id. Of a ``done`` part, ``text`` is the whole
+    part as JSON, with what its provider attached; of a ``call``, more of its arguments.
+    """
+
+    call: str
+    offset: int
+    kind: Literal["text", "reasoning", "call", "done"]
+    part: str
+    text: str
+    call_id: str = ""
+    name: str = ""
+
+
+class Checkpoint(NamedTuple):
+    """A fold of the events up to ``seq``, stored to save time. ``made_by`` names the code that can read it."""
+
+    seq: int
+    made_by: str
+    data: bytes
+
+
+class SessionRow(NamedTuple):
+    """One session in a list. Times are seconds since 1970; ``held_by`` is its driver while it has one."""
+
+    id: str
+    title: str
+    model: str
+    created: float
+    changed: float
+    seq: int
+    held_by: str = ""
+    origin: str = ""
+
+
+class Watch(Protocol):
+    """Tells that something happened in a session, in this process or another."""
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """True once anything was stored since the last call; False after ``timeout_s``. Safe to cancel."""
+        ...
+
+
+class Store(Protocol):
+    """See the head of the file."""
+
+    async def create(self, session: str, events: Sequence[Event] = (), *, origin: str = "") -> tuple[Event, ...]:
+        """Begin a session with these events, numbered from 1. Raises ``CommandRefused`` when the id is taken."""
+        ...
+
+    async def delete(self, session: str) -> None:
+        """Remove a session and all that is its alone. Raises ``SessionNotFound``, ``SessionBusy``."""
+        ...
+
+    async def sessions(self, *, limit: int = 100, before: float | None = None) -> list[SessionRow]:
+        """Sessions, the one changed last first; ``before`` goes on behind an earlier list's last ``changed``."""
+        ...
+
+    async def about(self, session: str) -> SessionRow:
+        """One session's row. Raises ``SessionNotFound``."""
+        ...
+
+    async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """Events with a higher ``seq`` than ``after``, in order. Raises ``SessionNotFound``."""
+        ...
+
+    # -- the driver --
+
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+        """Become the session's driver. Raises ``SessionBusy`` while another one lives, ``SessionNotFound``."""
+        ...
+
+    async def renew(self, lease: Lease, *, ttl_s: float) -> None:
+        """Hold on to it. Raises ``LeaseLost``."""
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Let it go. Quiet when it was lost before."""
+        ...
+
+    async def append(
+        self,
+        lease: Lease,
+        events: Sequence[Event],
+        *,
+        after: int,
+        exact: bool = False,
+        durable: bool = False,
+        ends_draft: str = "",
+    ) -> tuple[Event, ...]:
+        """Write the driver's events; gives every event behind ``after`` in order: commands of others, then these.
+
+        ``seq``, ``id``, ``session`` and ``at`` are filled in where they are empty. With ``exact`` nothing is written
+        when others' commands lie in between, and only those are given. ``durable`` is on the disk when this returns,
+        whatever happens to the machine; otherwise it survives the process. ``ends_draft`` removes that call's draft in
+        the same transaction. Raises ``LeaseLost``.
+        """
+        ...
+
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+        """Store pieces of an answer under way. Raises ``LeaseLost``."""
+        ...
+
+    async def read_draft(self, session: str, *, call: str = "", after: int = -1) -> list[DraftPiece]:
+        """Pieces of the answers under way with a higher offset than ``after``, in order."""
+        ...
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        """Keep this one in the place of the last. Raises ``LeaseLost``."""
+        ...
+
+    async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
+        """The last one, when ``made_by`` made it."""
+        ...
+
+    # -- everybody --
+
+    async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
+        """Append events that need no lease (``CancelAsked``, ``ApprovalGiven``, ``SettingsChanged`` …), durably."""
+        ...
+
+    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+        """Put a message into the queue, durably, as a ``Queued`` event. The same id again changes nothing."""
+        ...
+
+    async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
+        """What waits, in the order of delivery."""
+        ...
+
+    async def edit(self, session: str, message: Message) -> Receipt:
+        """Another content for a waiting message. Raises ``CommandRefused`` when it no longer waits."""
+        ...
+
+    async def withdraw(self, session: str, message_id: str) -> Message:
+        """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
+        ...
+
+    async def keep(self, session: str, data: bytes) -> str:
+        """Store bytes beside the ledger (a long result, an image); gives their handle, the same for the same bytes."""
+        ...
+
+    async def kept(self, session: str, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
+        """Bytes stored by ``keep``. Raises ``SessionNotFound`` for a handle that this session does not have."""
+        ...
+
+    def watch(self, session: str) -> AbstractAsyncContextManager[Watch]:
+        """Notice what others and oneself store in this session from here on."""
+        ...
+
+    def follow(self, session: str, *, after: int = 0, offset: int = -1) -> AsyncIterator[Event | DraftPiece]:
+        """All events behind ``after`` and every draft piece, as they are stored, without end, gap or duplicate."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is being written, and let the database go."""
+        ...

@@ -1,0 +1,1 @@
+"""Tools: the protocol, built-in ones, and those of MCP servers."""
