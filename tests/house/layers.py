@@ -49,6 +49,7 @@ PACKAGES: dict[str, frozenset[str]] = {
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
     ),  # the bridge loads pydantic_ai when it is asked for
+    "tools": frozenset({"msgspec", "mcp", "anyio"}),  # MCP's own SDK, loaded when a server is asked for
     "the public names": frozenset(),
     "runtime": frozenset({"msgspec"}),
     "server": frozenset({"msgspec"}),
