@@ -1,0 +1,286 @@
+"""Reading the value of a setting, whether Python, TOML or an environment variable gave it.
+
+Each reader takes what was given and gives the value as ``Settings`` holds it; reading its own result changes nothing.
+A value that can't be is a ``ValueError`` whose text says what can, as the end of a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+from typing import Any, Final
+
+from ullage.errors import SettingError
+from ullage.tokens.text import NAMES as ESTIMATORS
+
+Reader = Callable[[object], Any]
+
+_MULTIPLES: Final = {"k": 1_000, "m": 1_000_000}
+_YES: Final = frozenset({"true", "yes", "on", "1"})
+_NO: Final = frozenset({"false", "no", "off", "0"})
+_SECRET: Final = re.compile(
+    r"(^|[_-])(api[_-]?keys?|token|secret|password|passwd|credentials?|authorization|bearer|(access|private|auth)[_-]?key)$",
+    re.IGNORECASE,
+)
+_REFERENCE: Final = re.compile(r"\$(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a key, header or variable of this name usually holds a secret: ``api_key``, ``Authorization``."""
+    return _SECRET.search(name) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServer:
+    """How an MCP server is reached: a ``command`` that is started, or a ``url``.
+
+    ``env``, ``args`` and ``headers`` may hold ``${NAME}``, which ``with_environment`` fills in. ``cwd`` is relative to
+    the root. ``enabled=False`` leaves a server out that a file of lower rank names.
+    """
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    enabled: bool = True
+
+    def with_environment(self, environment: Mapping[str, str]) -> McpServer:
+        """The server with every ``${NAME}`` replaced. Raises ``SettingError`` for a name the environment lacks."""
+
+        def fill(value: str) -> str:
+            try:
+                return Template(value).substitute(environment)
+            except KeyError as missing:
+                name = missing.args[0]
+                raise SettingError(
+                    f"An MCP server asks for ${{{name}}}, which is not set in the environment."
+                ) from None
+            except ValueError as problem:
+                raise SettingError(
+                    f"{value!r} of an MCP server can't be filled in: write $$ for a dollar."
+                ) from problem
+
+        return McpServer(
+            command=self.command,
+            args=tuple(fill(each) for each in self.args),
+            env={name: fill(value) for name, value in self.env.items()},
+            cwd=self.cwd,
+            url=self.url,
+            headers={name: fill(value) for name, value in self.headers.items()},
+            enabled=self.enabled,
+        )
+
+
+def text(given: object) -> str:
+    """Any text."""
+    if not isinstance(given, str):
+        raise ValueError("give a text")
+    return given
+
+
+def flag(given: object) -> bool:
+    """Yes or no, also in words."""
+    if isinstance(given, bool):
+        return given
+    word = given.strip().lower() if isinstance(given, str) else ""
+    if word in _YES or word in _NO:
+        return word in _YES
+    raise ValueError("give true or false")
+
+
+def one_of(*allowed: str) -> Reader:
+    """One of these words."""
+
+    def read(given: object) -> str:
+        if isinstance(given, str) and given.strip() in allowed:
+            return given.strip()
+        raise ValueError(f"there are {', '.join(each or repr(each) for each in allowed)}")
+
+    return read
+
+
+def whole(lowest: int = 0, highest: int | None = None) -> Reader:
+    """A whole number in a range, also as ``200k``, ``1M`` or ``200,000``."""
+
+    def read(given: object) -> int:
+        value = _number(given)
+        if value is None or value != math.floor(value) or value < lowest or (highest is not None and value > highest):
+            top = "" if highest is None else f" and at most {highest:,}"
+            raise ValueError(f"give a whole number, at least {lowest:,}{top}")
+        return int(value)
+
+    return read
+
+
+def real(lowest: float = 0.0, highest: float | None = None, *, above: bool = False, below: bool = False) -> Reader:
+    """A number in a range; ``above`` and ``below`` leave the range's own ends out."""
+
+    def read(given: object) -> float:
+        value = _number(given)
+        low = value is None or value < lowest or (above and value == lowest)
+        high = value is not None and highest is not None and (value > highest or (below and value == highest))
+        if value is None or low or high:
+            least = f"above {lowest:g}" if above else f"at least {lowest:g}"
+            most = "" if highest is None else f" and {'below' if below else 'at most'} {highest:g}"
+            raise ValueError(f"give a number, {least}{most}")
+        return float(value)
+
+    return read
+
+
+def trigger(given: object) -> float:
+    """A share up to 1, or tokens above."""
+    value = _number(given)
+    if value is None or value <= 0:
+        raise ValueError("give a share of the window up to 1, or tokens above 1")
+    return float(value) if value <= 1 else value
+
+
+def optional(reader: Reader) -> Reader:
+    """The same or ``None``, which a file and the environment write as ``none``."""
+
+    def read(given: object) -> Any:
+        if given is None or (isinstance(given, str) and given.strip().lower() == "none"):
+            return None
+        return reader(given)
+
+    return read
+
+
+def or_none(reader: Reader) -> Reader:
+    """The same or ``None``, where ``none`` is a word of its own."""
+
+    def read(given: object) -> Any:
+        return None if given is None else reader(given)
+
+    return read
+
+
+def estimator(given: object) -> str | Callable[[str], float]:
+    """A name of an estimator, or in Python a function from a text to tokens."""
+    if callable(given):
+        return given
+    if isinstance(given, str) and given.strip() in ESTIMATORS:
+        return given.strip()
+    raise ValueError(f"there are {', '.join(ESTIMATORS)}, and in Python a function from a text to tokens")
+
+
+def names(given: object) -> tuple[str, ...]:
+    """A list of names; one text with commas will do."""
+    if isinstance(given, str):
+        return tuple(each.strip() for each in given.split(",") if each.strip())
+    if isinstance(given, Sequence) and all(isinstance(each, str) and each for each in given):
+        return tuple(given)
+    raise ValueError("give a list of names")
+
+
+def inner_files(given: object) -> tuple[str, ...]:
+    """Files below a directory: none is absolute, none leads out of it."""
+    files = names(given)
+    if any(Path(each).is_absolute() or ".." in Path(each).parts for each in files):
+        raise ValueError("give names of files inside the project's root")
+    return files
+
+
+def directory(given: object) -> Path:
+    """A place in the file system; ``~`` is the user's home."""
+    if isinstance(given, Path) or (isinstance(given, str) and given):
+        return Path(given).expanduser()
+    raise ValueError("give a directory")
+
+
+def directories(given: object) -> tuple[Path, ...]:
+    """A list of them; one text with commas will do."""
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return tuple(directory(each) for each in given)
+    return tuple(directory(each) for each in names(given))
+
+
+def table(given: object) -> dict[str, object]:
+    """A table of anything."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise ValueError("give a table")
+    return dict(given)
+
+
+def servers(given: object) -> dict[str, McpServer]:
+    """MCP servers by name."""
+    return {name: _server(name, value) for name, value in table(given).items()}
+
+
+_SERVER_READERS: Final[Mapping[str, Reader]] = {
+    "command": text,
+    "args": names,
+    "env": table,
+    "cwd": text,
+    "url": text,
+    "headers": table,
+    "enabled": flag,
+}
+
+
+def _server(name: str, given: object) -> McpServer:
+    if isinstance(given, McpServer):
+        return given
+    said = table(given) if isinstance(given, Mapping) else {}
+    if not said or said.keys() - _SERVER_READERS.keys():
+        raise ValueError(f"a server such as {name!r} has only {', '.join(_SERVER_READERS)}")
+    read: dict[str, Any] = {}
+    for key, value in said.items():
+        try:
+            read[key] = _SERVER_READERS[key](value)
+        except ValueError as problem:
+            raise ValueError(f"{key} of the server {name!r}: {problem}") from problem
+    for inner in ("env", "headers"):
+        if not all(isinstance(value, str) for value in read.get(inner, {}).values()):
+            raise ValueError(f"{inner} of the server {name!r} holds texts alone")
+    server = McpServer(**read)
+    if server.enabled and bool(server.command) == bool(server.url):
+        raise ValueError(f"the server {name!r} has a command or a url, and one of them alone")
+    return server
+
+
+def literal_secrets(given: object, path: str = "") -> list[str]:
+    """Where a table holds a secret itself rather than a ``${NAME}``: dotted keys, in order."""
+    if isinstance(given, McpServer):
+        given = {"env": given.env, "headers": given.headers}
+    if not isinstance(given, Mapping):
+        return []
+    found: list[str] = []
+    for key, value in given.items():
+        here = f"{path}.{key}" if path else str(key)
+        if is_secret_name(str(key)) and isinstance(value, str) and value and not _REFERENCE.search(value):
+            found.append(here)
+        found.extend(literal_secrets(value, here))
+    return found
+
+
+def _number(given: object) -> float | int | None:
+    """The number that was given or written, finite; ``None`` is no number."""
+    if isinstance(given, bool):
+        return None
+    if isinstance(given, int):
+        return given
+    if isinstance(given, float):
+        return given if math.isfinite(given) else None
+    if not isinstance(given, str):
+        return None
+    written = given.strip().lower().replace(",", "").replace("_", "")
+    multiple = _MULTIPLES.get(written[-1:], 1)
+    if multiple > 1:
+        written = written[:-1]
+    try:
+        return multiple * int(written)
+    except ValueError:
+        pass
+    try:
+        value = multiple * float(written)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,318 @@
+# ruff: noqa: RUF009  (each default is a dataclass field, made by _setting)
+"""Every setting of an agent: its default, what it means, its unit, and where it may be set.
+
+    settings = Settings(model="anthropic:claude-haiku-4-5", trigger=0.9)
+    settings = changed(settings, {"window": "200k"})
+
+``precedence.resolve`` makes them from arguments, a session, files and the environment. The table in docs/settings.md
+is made from this file. Nothing here reads a file, the environment or a clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
+
+from ullage.codec.encode.blocks import Effort, Options
+from ullage.errors import SettingError
+from ullage.reasoning import ReasoningPolicy, Strip
+from ullage.runtime import setting_values as values
+from ullage.runtime.setting_values import McpServer, Reader
+from ullage.wire.endpoints import WIRES
+
+Place = Literal["argument", "session", "user file", "project file", "environment"]
+"""Where a setting may be said, highest rank first; a project's file wins over the user's."""
+
+EVERYWHERE: Final[tuple[Place, ...]] = get_args(Place)
+NO_ENVIRONMENT: Final[tuple[Place, ...]] = ("argument", "session", "user file", "project file")
+"""Tables, which a variable can't hold."""
+NOT_BY_A_PROJECT: Final[tuple[Place, ...]] = ("argument", "session", "user file", "environment")
+"""What decides where keys go, what is started and what is asked first: of a project's file only where it is trusted."""
+AT_THE_START: Final[tuple[Place, ...]] = ("argument", "user file", "environment")
+
+
+class Meaning(NamedTuple):
+    """What the documentation says of a setting, and how its value is read."""
+
+    meaning: str
+    read: Reader
+    unit: str = ""
+    places: tuple[Place, ...] = EVERYWHERE
+    default: str = ""
+    """The default in words, where the value alone does not say it."""
+    per_model: bool = False
+    """Whether a table of one model may say it."""
+
+
+def _setting(
+    default: Any,
+    meaning: str,
+    read: Reader,
+    *,
+    unit: str = "",
+    places: tuple[Place, ...] = EVERYWHERE,
+    said: str = "",
+    per_model: bool = False,
+) -> Any:
+    described = {"setting": Meaning(meaning, read, unit, places, said, per_model)}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=dict, metadata=described)
+    return dataclasses.field(default=default, metadata=described)
+
+
+_COUNT: Final = values.whole(1)
+_SECONDS: Final = values.real(0, above=True)
+_SHARE: Final = values.real(0, 1, above=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One value for each key. Raises ``SettingError`` for a value that a key can't take.
+
+    ``None`` is "not said": what then happens is the default in docs/settings.md, which also says what each key means.
+    """
+
+    # -- the model --
+    model: str = _setting("", "the model, with its provider before it: `anthropic:claude-haiku-4-5`", values.text)
+    base_url: str = _setting(
+        "", "another address of the provider, a gateway or a local server", values.text,
+        places=NOT_BY_A_PROJECT, said="the provider's",
+    )  # fmt: skip
+    wire: str = _setting("", "the wire that is spoken", values.one_of("", *WIRES), said="the provider's usual one")
+    system: str = _setting("", "the system prompt", values.text)
+    instructions: tuple[str, ...] = _setting(
+        (), "instruction files that are read from the root and put behind the system prompt, such as `AGENTS.md`",
+        values.inner_files,
+    )  # fmt: skip
+    params: Mapping[str, object] = _setting(
+        {}, "what else the wire takes, in its own spelling; it passes through", values.table,
+        places=NO_ENVIRONMENT, per_model=True,
+    )  # fmt: skip
+    max_output: int | None = _setting(
+        None, "the most an answer may have", values.optional(_COUNT),
+        unit="tokens", said="the wire's own", per_model=True,
+    )  # fmt: skip
+    effort: Effort | None = _setting(
+        None, "how much the model thinks", values.or_none(values.one_of(*get_args(Effort))),
+        said="the provider's", per_model=True,
+    )  # fmt: skip
+    thinking_budget: int | None = _setting(
+        None, "the most it may think, where the wire has a budget", values.optional(values.whole()),
+        unit="tokens", said="the provider's", per_model=True,
+    )  # fmt: skip
+    temperature: float | None = _setting(
+        None, "how freely the model chooses", values.optional(values.real(0, 2)),
+        said="the provider's", per_model=True,
+    )  # fmt: skip
+    stream: bool = _setting(True, "whether an answer is shown as it is written", values.flag)
+    include_in_context: bool = _setting(True, "whether earlier reasoning is sent back at all", values.flag)
+    strip: Strip = _setting(
+        "none", "which of it is left out: `none`, `all`, `all_but_last`", values.one_of(*get_args(Strip))
+    )
+    models: Mapping[str, Mapping[str, object]] = _setting(
+        {}, "keys for one model alone, by its name with or without the provider", values.table, places=NO_ENVIRONMENT
+    )
+
+    # -- the window --
+    window: int | None = _setting(
+        None, "the model's context window, as the user's word; wins over provider, error and catalogue",
+        values.optional(_COUNT), unit="tokens", said="what is known of the model, else *unknown*", per_model=True,
+    )  # fmt: skip
+    default_window: int | None = _setting(
+        None, "the window where nobody knows it", values.optional(_COUNT),
+        unit="tokens", said="it stays unknown", per_model=True,
+    )  # fmt: skip
+    reserve: int | None = _setting(
+        None, "kept free for the answer", values.optional(values.whole()), unit="tokens",
+        said="16,000, at most the model's maximum output and a fifth of the window", per_model=True,
+    )  # fmt: skip
+    trigger: float | int = _setting(
+        0.8, "where compaction starts", values.trigger, unit="share of the window up to 1, tokens above", per_model=True
+    )
+    auto: bool = _setting(True, "whether there is a compaction point at all", values.flag)
+    estimator: str | Callable[[str], float] = _setting(
+        "auto", "how text is counted: `auto` (`bpe` where installed, else `pretoken`), `bpe`, `pretoken`, `quarter` "
+        "(length/4), `gemini-cli`; in Python also a function", values.estimator,
+    )  # fmt: skip
+    near_limit: float = _setting(
+        0.8, "from where on the status says that the limit is near", _SHARE, unit="share of the compaction point"
+    )
+    near_limit_off: float = _setting(
+        0.75, "below where it says so no longer", values.real(0, 1, below=True), unit="share of the compaction point"
+    )
+
+    # -- compaction --
+    keep: float = _setting(
+        0.3, "how much of the messages a summary leaves as they are", values.real(0, 1, above=True, below=True),
+        unit="share of their tokens",
+    )  # fmt: skip
+    protect_tokens: int = _setting(
+        40_000, "how much of the newest tool results is never cleared, at most a quarter of the input limit",
+        values.whole(), unit="tokens",
+    )  # fmt: skip
+    summary_model: str = _setting("", "the model that summarises", values.text, said="the session's")
+    summary_instructions: str = _setting("", "what a summary must look at, added to what is always asked", values.text)
+    background_at: float | None = _setting(
+        None, "from where on a summary is prepared while the model answers",
+        values.optional(values.real(0, 1, above=True, below=True)), unit="share of the compaction point", said="never",
+    )  # fmt: skip
+
+    # -- the loop --
+    max_steps: int = _setting(100, "model calls in one turn", _COUNT, unit="calls")
+    max_repeats: int = _setting(
+        5, "how often the same tool call with the same arguments may come before the turn ends", _COUNT, unit="calls"
+    )
+    drop_retries: int = _setting(
+        2, "how often a call is made again whose answer broke off", values.whole(), unit="calls"
+    )
+    tries: int = _setting(4, "how often a request is sent until an answer begins, the first included", _COUNT)
+    connect_s: float = _setting(10.0, "the longest a connection may take", _SECONDS, unit="seconds")
+    first_byte_s: float = _setting(600.0, "the longest until an answer begins", _SECONDS, unit="seconds")
+    between_s: float = _setting(180.0, "the longest silence inside an answer", _SECONDS, unit="seconds")
+    budget_tokens: int | None = _setting(
+        None, "what a session may use, input and output of all its calls together", values.optional(_COUNT),
+        unit="tokens", said="no end",
+    )  # fmt: skip
+    budget_usd: float | None = _setting(
+        None, "what it may cost", values.optional(_SECONDS), unit="US dollars", said="no end"
+    )
+    budget_calls: int | None = _setting(
+        None, "how many model calls it may make", values.optional(_COUNT), unit="calls", said="no end"
+    )
+    budget_s: float | None = _setting(
+        None, "how long its turns may take together", values.optional(_SECONDS), unit="seconds", said="no end"
+    )
+    cancel_tools: Literal["stop", "finish"] = _setting(
+        "stop", "what a cancel does to a running tool: `stop` ends it, `finish` lets it end and starts no other",
+        values.one_of("stop", "finish"),
+    )  # fmt: skip
+    cancel_queue: Literal["return", "keep"] = _setting(
+        "return", "what a cancel does to waiting messages: `return` gives them back, `keep` leaves them waiting",
+        values.one_of("return", "keep"),
+    )  # fmt: skip
+
+    # -- tools --
+    tools: tuple[str, ...] = _setting((), "the built-in tools, by name", values.names, places=NOT_BY_A_PROJECT)
+    approve: tuple[str, ...] = _setting(
+        (), "tools that a person is asked about before each call, by name", values.names, places=NOT_BY_A_PROJECT
+    )
+    mcp: Mapping[str, McpServer] = _setting(
+        {}, "MCP servers by name: `command`, `args`, `env`, `cwd`; or `url`, `headers`; `enabled`", values.servers,
+        places=("argument", "session", "user file"),
+    )  # fmt: skip
+    root: Path | None = _setting(
+        None, "the directory that file tools are confined to; in a file, relative to the file",
+        values.optional(values.directory), places=NOT_BY_A_PROJECT, said="where the program was started",
+    )  # fmt: skip
+    sequential_tools: bool = _setting(False, "whether tools run one after the other", values.flag)
+    tool_timeout_s: float = _setting(600.0, "the longest a call of a tool may take", _SECONDS, unit="seconds")
+    result_tokens: int = _setting(
+        10_000, "the most of one result that the model gets at once; the rest is kept and can be read", _COUNT,
+        unit="tokens",
+    )  # fmt: skip
+
+    # -- storing --
+    lease_ttl_s: float = _setting(
+        10.0, "how long a driver that is no longer heard of holds its session", values.real(1), unit="seconds"
+    )
+    flush_s: float = _setting(
+        0.05, "the longest that shown text waits to be stored", values.real(0, 0.1), unit="seconds, at most 0.1"
+    )
+    flush_bytes: int = _setting(
+        1024, "the most of it that waits to be stored", values.whole(1, 1024), unit="bytes, at most 1,024"
+    )
+    trusted: tuple[Path, ...] = _setting(
+        (), "directories whose `ullage.toml` may set every key that a file can", values.directories, places=AT_THE_START
+    )
+
+    def __post_init__(self) -> None:
+        for key, meaning in _MEANINGS.items():
+            object.__setattr__(self, key, read_value(key, getattr(self, key), meaning))
+        if self.near_limit_off >= self.near_limit:
+            raise SettingError(
+                f"near_limit_off={self.near_limit_off} must be below near_limit={self.near_limit}: "
+                "else the status would change with every token. Set both."
+            )
+
+    @property
+    def policy(self) -> ReasoningPolicy:
+        """Which earlier reasoning is sent."""
+        return ReasoningPolicy(include_in_context=self.include_in_context, strip=self.strip)
+
+    @property
+    def options(self) -> Options:
+        """What a call asks for besides its content."""
+        return Options(
+            max_output=self.max_output,
+            temperature=self.temperature,
+            effort=self.effort,
+            thinking_budget=self.thinking_budget,
+        )
+
+
+_MEANINGS: Final[Mapping[str, Meaning]] = {
+    one.name: cast(Meaning, one.metadata["setting"]) for one in dataclasses.fields(Settings)
+}
+KEYS: Final = tuple(_MEANINGS)
+"""Every key, in the order of the documentation."""
+PER_MODEL: Final = tuple(key for key, meaning in _MEANINGS.items() if meaning.per_model)
+"""The keys that a table of one model may say."""
+
+
+def meaning_of(key: str) -> Meaning:
+    """What a key means. Raises ``SettingError`` for an unknown one, with the nearest."""
+    meaning = _MEANINGS.get(key)
+    if meaning is None:
+        raise SettingError(f"There is no setting {key!r}.{nearest(key, KEYS)}")
+    return meaning
+
+
+def environment_name(key: str) -> str:
+    """The environment variable of a key; empty where it has none."""
+    return f"ULLAGE_{key.upper()}" if "environment" in meaning_of(key).places else ""
+
+
+def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
+    """A key's value as ``Settings`` holds it. Raises ``SettingError`` with what would be right."""
+    try:
+        read = (meaning or meaning_of(key)).read(given)
+    except ValueError as problem:
+        raise SettingError(f"{key}={_shown(given)} can't be: {problem}.") from problem
+    return _read_models(read) if key == "models" else read
+
+
+def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
+    """The settings with these values in their place; the given ones stay as they are.
+
+    What a model's own table says of another ``model`` is not looked up: for that, resolve again with the change.
+    Raises ``SettingError`` for an unknown key, with the nearest known one, and for a value that a key can't take.
+    """
+    read = {key: read_value(key, value, meaning_of(key)) for key, value in changes.items()}
+    return dataclasses.replace(settings, **read)
+
+
+def nearest(name: str, known: tuple[str, ...]) -> str:
+    """The end of a message: which known name was probably meant, or where to find them all."""
+    close = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.0)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def _read_models(tables: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    read: dict[str, dict[str, object]] = {}
+    for model, said in tables.items():
+        if not isinstance(said, Mapping):
+            raise SettingError(f"models.{model} can't be {_shown(said)}: give a table of {', '.join(PER_MODEL)}.")
+        for key in said:
+            if key not in PER_MODEL:
+                raise SettingError(f"models.{model} can't set {key!r}.{nearest(str(key), PER_MODEL)}")
+        read[model] = {key: read_value(key, value) for key, value in said.items()}
+    return read
+
+
+def _shown(given: object) -> str:
+    written = repr(given)
+    return written if len(written) <= 60 else f"{written[:57]}..."
