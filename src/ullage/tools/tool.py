@@ -11,10 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from ullage.errors import UllageError
+from ullage.events import ToolOutcome
 from ullage.messages import ImagePart, Tool
 
 DEFAULT_TIMEOUT_S = 600.0
 """Seconds a call may take unless the tool says otherwise: what common coding agents allow the longest command."""
+
+
+class ToolError(UllageError):
+    """Raised by a tool to give the model this message, and nothing else, as an error result."""
+
+
+class BadArguments(ToolError):
+    """The model's arguments don't fit the tool, and nothing was done; the message says which and why."""
 
 
 class Picture(NamedTuple):
@@ -25,11 +35,16 @@ class Picture(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What a call gave: text for the model, and pictures. An error is a value too: the model reacts to it."""
+    """What a call gave: text for the model, and pictures. An error is a value too: the model reacts to it.
+
+    ``outcome`` is set by a tool that knows better than its runner how it ended: it kept a time limit of its own, or
+    lost the server that may or may not have acted.
+    """
 
     text: str
     pictures: tuple[Picture, ...] = ()
     is_error: bool = False
+    outcome: ToolOutcome | None = None
 
 
 class Surroundings(Protocol):
@@ -64,7 +79,8 @@ class AgentTool:
 
     ``run`` gets the parsed arguments. ``sequential``: never beside another call. ``idempotent``: may be run again after
     a crash. ``needs_approval``: a person is asked before each call; a function decides by the arguments.
-    ``result_tokens`` is the most of a result the model gets at once; ``None`` takes the session's.
+    ``result_tokens`` is the most of a result the model gets at once; ``None`` takes the session's. ``outlives_cancel``:
+    what a cancelled or timed out call began may go on out of reach (a thread, a server), so its outcome is unknown.
     """
 
     declaration: Tool
@@ -74,6 +90,7 @@ class AgentTool:
     needs_approval: bool | Callable[[Mapping[str, Any]], bool] = False
     timeout_s: float = DEFAULT_TIMEOUT_S
     result_tokens: int | None = None
+    outlives_cancel: bool = False
 
     @property
     def name(self) -> str:

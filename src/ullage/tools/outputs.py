@@ -1,0 +1,79 @@
+"""Whatever a tool gives back, as a result for the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ullage.codec.dimensions import image_size
+from ullage.messages import ImagePart
+from ullage.tools.tool import Output, Picture
+
+NOTHING = "(done; the tool gives nothing back)"
+_HEADS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF8", "image/gif"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"BM", "image/bmp"),
+)
+_SHOWN = 16  # bytes of binary data that are shown
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
+
+
+def as_output(value: Any) -> Output:
+    """The value as text: a string as it is, bytes as what they are, anything else as JSON. Never raises for plain data.
+
+    What JSON has no form for is spelt by ``str``, which may raise what its class likes.
+    """
+    match value:
+        case Output():
+            return value
+        case None:
+            return Output(NOTHING)
+        case str():
+            return Output(str(value))
+        case bytes() | bytearray() | memoryview():
+            return from_bytes(bytes(value))
+        case Picture():
+            return Output("", (value,))
+        case _:
+            return Output(msgspec.json.encode(value, enc_hook=_spelt).decode())
+
+
+def from_bytes(data: bytes) -> Output:
+    """Text where the bytes are text, a picture where they are an image, else a description of them."""
+    if picture := as_picture(data):
+        size = f"{picture.part.width}x{picture.part.height} pixels, " if picture.part.width else ""
+        return Output(f"[{picture.part.mime}, {size}{len(data):,} bytes]", (picture,))
+    if not is_binary(data):
+        return Output(data.decode())
+    return Output(f"[binary data, {len(data):,} bytes, beginning with {data[:_SHOWN].hex(' ')}]")
+
+
+def as_picture(data: bytes, name: str = "") -> Picture | None:
+    """The bytes as an image that models take; ``None`` for other bytes. ``name`` becomes the part's id."""
+    mime = next((mime for head, mime in _HEADS if data.startswith(head)), "")
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        mime = "image/webp"
+    size = image_size(data) if mime else None
+    if size is None:
+        return None
+    part = ImagePart(id=name, mime=mime, width=size.width, height=size.height, size_bytes=len(data))
+    return Picture(data, part)
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether the bytes are no text: not UTF-8, or with control characters that no text has."""
+    if data.translate(None, _CONTROLS) != data:
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _spelt(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) else str(value)

@@ -1,0 +1,156 @@
+"""One call of a tool, whatever the tool does: it ends as a result the model can read.
+
+A tool that raises, hangs past its time, swallows its cancel, gives bytes or half a character, or is called with no JSON
+at all does not end the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from ullage.codec.foreign import parse_json
+from ullage.events import ToolOutcome
+from ullage.messages import clean_text
+from ullage.tools.outputs import as_output
+from ullage.tools.threads import in_thread
+from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings, ToolError
+
+log = logging.getLogger(__name__)
+
+GRACE_S: Final = 5.0
+"""Seconds a cancelled tool gets to end what it started; built-in ones need 2. One that takes longer is left behind."""
+
+_LARGE: Final = 100_000  # characters above which text is looked through beside the event loop
+_LONGEST_MESSAGE: Final = 10_000  # characters of an exception's message
+
+_left_behind: set[asyncio.Task[Output]] = set()
+
+
+class Ran(NamedTuple):
+    """How a call went. ``output.text`` is valid Unicode; ``raw`` are the bytes it was before, where it was not."""
+
+    output: Output
+    outcome: ToolOutcome
+    raw: bytes | None = None
+
+
+async def run_call(tool: AgentTool, arguments: str, surroundings: Surroundings) -> Ran:
+    """Run one call with the arguments as the model wrote them. Never raises but for a cancel.
+
+    Cancelling cancels the tool, waits at most ``GRACE_S`` for what it has to end, and goes on.
+    """
+    try:
+        parsed = parse_arguments(arguments)
+    except BadArguments as error:
+        return await _ran(Output(str(error), is_error=True), "not_started")
+    task = asyncio.ensure_future(_contained(tool, parsed, surroundings))
+    try:
+        await asyncio.wait({task}, timeout=tool.timeout_s)
+    except asyncio.CancelledError:
+        await _end(task, tool)
+        raise
+    if not task.done():
+        await _end(task, tool)
+        return await _ran(_timed_out(tool), "timed_out")
+    if task.cancelled():
+        return await _ran(Output(f"{tool.name} failed: it cancelled itself.", is_error=True), "failed")
+    if (raised := task.exception()) is not None:
+        return await _ran(Output(_said(tool, raised), is_error=True), _outcome_of(raised))
+    output = task.result()
+    return await _ran(output, output.outcome or ("failed" if output.is_error else "finished"))
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call; no text is none. Strings in them are valid Unicode. Raises ``BadArguments``."""
+    try:
+        parsed = parse_json(text) if text.strip() else {}
+    except ValueError as error:
+        raise BadArguments(
+            f"Nothing was done: the arguments are not valid JSON ({error}). Send the call again."
+        ) from error
+    if not isinstance(parsed, dict):
+        raise BadArguments(f"Nothing was done: the arguments must be a JSON object, not {type(parsed).__name__}.")
+    return {clean_text(name).text: _clean(value) for name, value in parsed.items()}
+
+
+async def _contained(tool: AgentTool, arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    try:
+        output: object = await tool.run(arguments, surroundings)
+    except SystemExit as error:  # would end the event loop and with it every session
+        raise ToolError(f"{tool.name} failed: it asked the program to exit ({error}).") from error
+    return output if isinstance(output, Output) else await in_thread(as_output, output)
+
+
+async def _end(task: asyncio.Task[Output], tool: AgentTool) -> None:
+    """Cancel the tool and see it end. A second cancel of ours does not wait any longer."""
+    task.cancel()
+    try:
+        await asyncio.wait({task}, timeout=GRACE_S)
+    finally:
+        if not task.done():
+            log.warning("The tool %s did not end when it was cancelled; it is left behind.", tool.name)
+            _left_behind.add(task)
+            task.add_done_callback(_forget)
+        elif not task.cancelled() and task.exception() is not None:
+            log.debug("The tool %s failed while it was cancelled.", tool.name, exc_info=task.exception())
+    if tool.outlives_cancel:
+        log.info("What the tool %s began can't be stopped from here; what it gives is dropped.", tool.name)
+
+
+def _forget(task: asyncio.Task[Output]) -> None:
+    _left_behind.discard(task)
+    if not task.cancelled():
+        task.exception()  # looked at, so that asyncio does not report it as lost
+
+
+def _timed_out(tool: AgentTool) -> Output:
+    after = f"{tool.name} was stopped after {tool.timeout_s:g} s without a result."
+    if tool.outlives_cancel:
+        after = (
+            f"{tool.name} gave no result in {tool.timeout_s:g} s and is not waited for any longer. "
+            "What it began could not be stopped: whether it takes effect is unknown."
+        )
+    return Output(after, is_error=True)
+
+
+def _outcome_of(error: BaseException) -> ToolOutcome:
+    return "not_started" if isinstance(error, BadArguments) else "failed"
+
+
+def _said(tool: AgentTool, error: BaseException) -> str:
+    if isinstance(error, ToolError):
+        return str(error)
+    log.debug("The tool %s raised.", tool.name, exc_info=error)
+    return f"{tool.name} failed: {_spelt(error)}"
+
+
+def _spelt(error: BaseException, depth: int = 0) -> str:
+    """Type and message of an exception; of a group, those of its members."""
+    try:
+        message = str(error)[:_LONGEST_MESSAGE]
+    except Exception:  # noqa: BLE001 - an exception's own __str__ may be what is broken
+        message = "(its message can't be shown)"
+    spelt = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    if isinstance(error, BaseExceptionGroup) and depth < 3:
+        spelt += "".join(f"\n- {_spelt(each, depth + 1)}" for each in error.exceptions[:10])
+    return spelt
+
+
+async def _ran(output: Output, outcome: ToolOutcome) -> Ran:
+    cleaned = clean_text(output.text) if len(output.text) < _LARGE else await in_thread(clean_text, output.text)
+    return Ran(output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw)
+
+
+def _clean(value: Any) -> Any:
+    match value:
+        case str():
+            return clean_text(value).text
+        case list():
+            return [_clean(each) for each in value]
+        case dict():
+            return {clean_text(name).text: _clean(each) for name, each in value.items()}
+        case _:
+            return value
