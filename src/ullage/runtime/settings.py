@@ -5,7 +5,7 @@
     settings = changed(settings, {"window": "200k"})
 
 ``precedence.resolve`` makes them from arguments, a session, files and the environment. The table in docs/settings.md
-is made from this file. Nothing here reads a file, the environment or a clock.
+is made from this file. Pure but for ``~`` in a directory.
 """
 
 from __future__ import annotations
@@ -226,7 +226,10 @@ class Settings:
         1024, "the most of it that waits to be stored", values.whole(1, 1024), unit="bytes, at most 1,024"
     )
     trusted: tuple[Path, ...] = _setting(
-        (), "directories whose `ullage.toml` may set every key that a file can", values.directories, places=AT_THE_START
+        (),
+        "directories in and below which an `ullage.toml` may say what only the user's may",
+        values.directories,
+        places=AT_THE_START,
     )
 
     def __post_init__(self) -> None:
@@ -314,5 +317,7 @@ def _read_models(tables: Mapping[str, object]) -> dict[str, dict[str, object]]:
 
 
 def _shown(given: object) -> str:
+    if isinstance(given, Mapping):
+        return "{…}"  # a table may hold what must not be printed
     written = repr(given)
     return written if len(written) <= 60 else f"{written[:57]}..."

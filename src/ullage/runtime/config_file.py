@@ -1,0 +1,89 @@
+"""The user's and the project's ``ullage.toml``: where they lie, and what they say."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from ullage.errors import SettingError
+from ullage.runtime.precedence import Layer, checked
+
+FILE: Final = "ullage.toml"
+
+
+def user_config(environment: Mapping[str, str], *, platform: str = sys.platform) -> Path:
+    """Where the user's file lies: ``ULLAGE_CONFIG``, else in ``XDG_CONFIG_HOME``, else in the platform's place.
+
+    A relative ``XDG_CONFIG_HOME`` is ignored, as its specification asks
+    (https://specifications.freedesktop.org/basedir-spec/latest/).
+    """
+    if own := environment.get("ULLAGE_CONFIG", "").strip():
+        return Path(own).expanduser()
+    shared = environment.get("XDG_CONFIG_HOME", "")
+    if shared and Path(shared).is_absolute():
+        return Path(shared) / "ullage" / FILE
+    home = Path(environment.get("HOME") or Path.home())
+    if platform == "darwin":
+        return home / "Library" / "Application Support" / "ullage" / FILE
+    if platform == "win32":
+        return Path(environment.get("APPDATA") or home / "AppData" / "Roaming") / "ullage" / FILE
+    return home / ".config" / "ullage" / FILE
+
+
+def project_config(start: Path) -> Path | None:
+    """The nearest ``ullage.toml``, from a directory upwards; ``None`` where there is none."""
+    here = start.absolute()
+    return next((path for each in (here, *here.parents) if (path := each / FILE).is_file()), None)
+
+
+def config_files(start: Path, environment: Mapping[str, str], *, platform: str = sys.platform) -> list[Path]:
+    """The files that are there, the project's before the user's; a file that is both is the user's alone.
+
+    Raises ``SettingError`` where ``ULLAGE_CONFIG`` names a file that is not there.
+    """
+    user, project = user_config(environment, platform=platform), project_config(start)
+    found = [] if project is None or _are_same(project, user) else [project]
+    if user.is_file():
+        return [*found, user]
+    if environment.get("ULLAGE_CONFIG", "").strip():
+        raise SettingError(f"ULLAGE_CONFIG names {user}, which is no file. Correct it, or unset it.")
+    return found
+
+
+def read_configs(start: Path, environment: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Layer, ...]:
+    """What the user's and the project's file say, for ``resolve``. Raises ``SettingError`` as ``read_config`` does."""
+    user = user_config(environment, platform=platform)
+    return tuple(
+        read_config(path, place="user file" if path == user else "project file")
+        for path in config_files(start, environment, platform=platform)
+    )
+
+
+def read_config(path: Path, *, place: Literal["user file", "project file"] = "user file") -> Layer:
+    """What one file says.
+
+    Raises ``SettingError`` that names the file and the line: it can't be read, is no TOML, holds an unknown key, a
+    value that a key can't take, or a secret.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as problem:
+        raise SettingError(f"{path} can't be read ({problem.strerror}). Check who may read it.") from problem
+    except UnicodeDecodeError as problem:
+        line = problem.object.count(b"\n", 0, problem.start) + 1
+        raise SettingError(
+            f"{path}, line {line}: this is not UTF-8, which TOML must be. Save it as UTF-8."
+        ) from problem
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        at = f", line {text.count(chr(10)) + 1}" if "end of document" in str(problem) else ""
+        raise SettingError(f"{path}{at}: this is no TOML: {problem}. Correct it there.") from problem
+    return checked(Layer(place=place, said=said, path=path.absolute(), text=text))
+
+
+def _are_same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
