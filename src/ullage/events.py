@@ -119,9 +119,14 @@ class LimitLearnt(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
 
 
 class SettingsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="settings_changed"):
-    """Settings of this session, by the names of ``docs/settings.md``; ``None`` takes one back to its default."""
+    """Settings by the names of ``docs/settings.md``; ``None`` takes one back to its default.
+
+    ``session``: somebody changed them for this session. ``resolved``: what the driver works with, from all places they
+    can be set in, so that its readings can be repeated from the ledger alone.
+    """
 
     settings: dict[str, object]
+    source: Literal["session", "resolved"] = "session"
 
 
 class MessageAdded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_added"):
@@ -152,7 +157,10 @@ PauseReason = Literal["approval", "budget", "failed"]
 
 
 class TurnStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_started"):
+    """``usd`` is what the session had cost by then: budgets count from here."""
+
     turn: str
+    usd: float = 0.0
 
 
 class TurnPaused(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_paused"):
@@ -164,7 +172,10 @@ class TurnPaused(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="t
 
 
 class TurnResumed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_resumed"):
+    """The turn goes on; budgets count anew from here."""
+
     turn: str
+    usd: float = 0.0
 
 
 class TurnEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_ended"):
@@ -304,12 +315,22 @@ class ApprovalGiven(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag
 
 
 class ReadingTaken(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="reading_taken"):
-    """A reading that was shown or decided on, by its snapshot id."""
+    """A reading that was shown or decided on, by its snapshot id.
+
+    ``messages`` is how many are in view. ``near_limit`` goes up when the window is nearly full and down only well below
+    (hysteresis), so that an alert does not flicker. ``grown`` is the difference to the reading before.
+    """
 
     snapshot: str
     used: Amount
     window: int | None = None
     compaction_point: int | None = None
+    input_limit: int | None = None
+    reserve: int | None = None
+    messages: int = 0
+    near_limit: bool = False
+    grown: int | None = None
+    label: str = ""
 
 
 class Calibrated(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="calibrated"):

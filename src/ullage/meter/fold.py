@@ -7,9 +7,11 @@ nothing but ``seq``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any
 
+from ullage.errors import SettingError
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -24,6 +26,7 @@ from ullage.events import (
     Pruned,
     Rewound,
     SessionStarted,
+    SettingsChanged,
     SystemChanged,
     ToolsChanged,
     Uncompacted,
@@ -32,8 +35,10 @@ from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, begins_turn
 from ullage.meter.carried import Carried
 from ullage.meter.clearing import cleared
+from ullage.meter.departed import Changed, Departed
 from ullage.meter.forecast import Forecaster
 from ullage.meter.limits import ModelLimits, lookup
+from ullage.meter.origin import Origin
 from ullage.meter.spend import Purpose
 from ullage.meter.state import State
 from ullage.meter.track import Step
@@ -53,6 +58,7 @@ class Fold(State):
         self.session = event.session or self.session
         handler = _HANDLERS.get(type(event))
         if handler is not None:
+            self.revision = self.seq
             handler(self, event)
 
     # -- the session --
@@ -95,7 +101,7 @@ class Fold(State):
         self.view = View(tool_names=self.view.tool_names)
         self.carried = Carried()
         for entry in entries:
-            self._enter(entry.message)
+            self._enter(entry.message, entry.origin)
         self._count_fixed()
 
     def _count_fixed(self) -> None:
@@ -103,7 +109,7 @@ class Fold(State):
         self.shares = None
         first = next(iter(self.view), None)
         leading = ""
-        if first is not None and first.message.role == "system":
+        if first is not None and first.role == "system":
             leading = "".join(part.text for part in first.message.of_type(TextPart)) or " "
         self.fixed = self.forecaster.fixed(self.system or (), self.tools or (), self.params, leading=leading)
 
@@ -144,17 +150,32 @@ class Fold(State):
         self.params = event.params
         self._count_fixed()
 
+    def _settings(self, event: SettingsChanged) -> None:
+        said = event.settings
+        try:
+            self.limits = self.limits.with_settings(said)
+        except SettingError:
+            return  # a value that can't be changes nothing; whoever sets one checks it first
+        if "window" in said and self.limits.window is None:
+            self._look_up()
+        self.denominators = self.limits.denominators
+        include, strip = said.get("include_in_context", ...), said.get("strip", ...)
+        self.policy = ReasoningPolicy(
+            include_in_context=self.policy.include_in_context if include is ... else include is not False,
+            strip=self.policy.strip if strip is ... else strip if strip in ("all", "all_but_last") else "none",
+        )
+
     def _policy(self, event: PolicyChanged) -> None:
         self.policy = ReasoningPolicy(include_in_context=event.include_in_context, strip=event.strip)
 
     # -- messages --
 
-    def _enter(self, message: Message) -> Entry:
+    def _enter(self, message: Message, origin: Origin) -> Entry:
         cost = self.forecaster.message(message, self.view.tool_names)
         opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
-        entry = self.view.add(message, cost, opening=opening)
+        entry = self.view.add(message, cost, opening=opening, origin=origin)
         in_loop = self.since.results or self.open_calls
-        if begins_turn(message, cost) and not (in_loop and self.forecaster.loop_survives_user):
+        if begins_turn(message.role, cost) and not (in_loop and self.forecaster.loop_survives_user):
             self.carried.begin_turn()
         if entry.order == 1 and message.role == "system":
             self._count_fixed()
@@ -164,17 +185,17 @@ class Fold(State):
     def _carry(self, entry: Entry) -> None:
         if entry.cost.answer is None:
             return
-        usage = self.usages.get(entry.message.call or "")
+        usage = self.usages.get(entry.call)
         tokens = self.forecaster.hidden(entry, usage)
         if tokens > 0:
-            self.carried.put(entry.message.id, tokens)
+            self.carried.put(entry.id, tokens)
 
     def _message(self, event: MessageAdded) -> None:
         message = event.message
         if message.id in self.view.entries:
-            self._exchange(message)
+            self._exchange(message, Origin(self.seq))
             return
-        entry = self._enter(message)
+        entry = self._enter(message, Origin(self.seq))
         if message.role == "assistant":
             self.open_calls = {part.call_id for part in message.of_type(ToolCallPart)}
         if entry.cost.added.results:
@@ -186,16 +207,16 @@ class Fold(State):
 
     def _replaced(self, event: MessageReplaced) -> None:
         if event.message.id in self.view.entries:
-            self._exchange(event.message)
+            self._exchange(event.message, Origin(self.seq))
         else:
             self._message(MessageAdded(message=event.message))
 
-    def _exchange(self, message: Message) -> None:
+    def _exchange(self, message: Message, origin: Origin) -> Entry:
         old = self.view.entries[message.id]
         cost = self.forecaster.message(message, self.view.tool_names)
         anchored = self.is_anchored(old)
         opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
-        entry = self.view.replace(message, cost, opening=opening, keep_order=anchored)
+        entry = self.view.replace(message, cost, opening=opening, origin=origin, keep_order=anchored)
         if anchored:
             self.removed += (old.cost.tokens - cost.tokens) * self.scale()
         elif old is not self.output:
@@ -209,6 +230,7 @@ class Fold(State):
             self.carried.remove(message.id)
         else:
             self._carry(entry)
+        return entry
 
     def _leave(self, message_id: str, *, quiet: bool = False) -> Entry | None:
         """Take a message out of view. ``quiet`` when it was summarised: a turn that it began stays begun."""
@@ -231,7 +253,7 @@ class Fold(State):
             self._leave(message_id)
         last = self.view.last
         self.open_calls = set()
-        if last is not None and last.message.role == "assistant":
+        if last is not None and last.role == "assistant":
             self.open_calls = {part.call_id for part in last.message.of_type(ToolCallPart)}
         if after:
             self.marks.append("rewind")
@@ -242,53 +264,94 @@ class Fold(State):
             holder = self.view.holders.get(part_id)
             if holder is not None:
                 by_message.setdefault(holder, set()).add(part_id)
-        for message_id, parts in by_message.items():
-            self._exchange(cleared(self.view.entries[message_id].message, parts, event.notice))
+        order = tuple(self.view.entries)
+        changed = self._change(
+            (cleared(entry.message, parts, event.notice), entry.origin.after_pruning(self.seq))
+            for entry, parts in ((self.view.entries[holder], parts) for holder, parts in by_message.items())
+        )
+        if event.prune:
+            anchor = self.anchor.call if self.anchor else ""
+            self.compacted[event.prune] = Departed(anchor, order, changed=changed, is_prune=True)
         if by_message:
             self.marks.append("prune")
+
+    def _change(self, contents: Iterable[tuple[Message, Origin]]) -> tuple[Changed, ...]:
+        """New content for messages in view; gives back what stood there."""
+        changed: list[Changed] = []
+        for message, origin in contents:
+            before = self.view.entries.get(message.id)
+            if before is not None:
+                changed.append(Changed(before, self._exchange(message, origin)))
+        return tuple(changed)
 
     def _compacted(self, event: CompactionCommitted) -> None:
         gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
         anchor = self.anchor.call if self.anchor else ""
-        order = list(self.view.entries)
-        left = [entry for each in gone if (entry := self._leave(each, quiet=True)) is not None]
+        order = tuple(self.view.entries)
+        left = tuple(entry for each in gone if (entry := self._leave(each, quiet=True)) is not None)
+        changed = self._change((message, Origin(self.seq, place)) for place, message in enumerate(event.replaced, 1))
         summary = ""
         if event.summary is not None:
             summary = event.summary.id
             cost = self.forecaster.message(event.summary, self.view.tool_names)
             if event.summary_tokens is not None:
                 cost = self.forecaster.with_text_tokens(cost, event.summary_tokens)
-            entry = self.view.add(event.summary, cost, opening=cost.tokens)
+            entry = self.view.add(event.summary, cost, opening=cost.tokens, origin=Origin(self.seq))
             self.since = self.since.plus(entry, quiet=True)
-            self.view.arrange([summary])
+            self.view.arrange([*self._leading_system(), summary])
         if self.partial and self.unlogged and self.anchor is not None:
             # History from before the log went as well; how much of what was never shown it was, nobody can say.
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
-        self.compacted[event.compaction] = (left, summary, anchor + "\n" + "\n".join(order))
+        self.compacted[event.compaction] = Departed(anchor, order, left, changed, summary)
         self.compactions += 1
         self.marks.append("compaction")
 
+    def _leading_system(self) -> list[str]:
+        """Ids of the system messages that the view begins with: nothing is put before those."""
+        return [entry.id for entry in takewhile(lambda entry: entry.role == "system", self.view)]
+
     def _uncompacted(self, event: Uncompacted) -> None:
-        kept = self.compacted.pop(event.compaction, None)
-        if kept is None:
+        """What was done after it is undone first, newest first, so that each finds what it left behind."""
+        if event.compaction not in self.compacted:
             return
-        left, summary, before = kept
-        anchor, *order = before.split("\n")
-        self._leave(summary, quiet=True)
-        for entry in left:
-            if self.anchor is not None and self.anchor.call == anchor and self.is_anchored(entry):
+        for name in reversed(tuple(self.compacted)):
+            self._undo(self.compacted.pop(name))
+            if name == event.compaction:
+                break
+        self._recarry()
+        self.marks.append("uncompact")
+
+    def _undo(self, departed: Departed) -> None:
+        self._leave(departed.summary, quiet=True)
+        for before, after in departed.changed:
+            now = self.view.entries.get(after.id)
+            if now is not None and now.origin == after.origin:
+                self._exchange(before.message, before.origin)
+        same_anchor = self.anchor is not None and self.anchor.call == departed.anchor
+        for entry in departed.left:
+            if same_anchor and self.is_anchored(entry):
                 self.removed -= entry.cost.tokens * self.scale()
+            elif same_anchor and self.output is None and self.is_output(entry):
+                self.output, self.output_left = entry, False
             else:
                 self.view.orders += 1
-                entry.order = self.view.orders
+                entry = entry.with_order(self.view.orders)
                 self.since = self.since.plus(entry, quiet=True)
             self.view.put_back(entry)
+        self.view.arrange(departed.order)
+        self.compactions -= not departed.is_prune
+
+    def _recarry(self) -> None:
+        """The reasoning in view again, each message's in the turn it belongs to."""
+        self.carried = Carried()
+        in_loop = False
+        for entry in self.view:
+            if begins_turn(entry.role, entry.cost) and not (in_loop and self.forecaster.loop_survives_user):
+                self.carried.begin_turn()
+            in_loop = bool(entry.cost.added.results)
             self._carry(entry)
-        self.view.arrange(order)
-        self.compactions -= 1
-        self.marks.append("uncompact")
 
     # -- calls --
 
@@ -324,7 +387,7 @@ class Fold(State):
         pending = self.pending.pop(event.call, None)
         usage = event.usage
         if usage is not None:
-            self.usages[event.call] = usage
+            self.usages.put(event.call, usage, seq=self.seq)
         context = usage.context if usage is not None and usage.verified else None
         anchored = context is not None and context > 0 and event.outcome != "failed"
         self._note_step(event, pending, context if anchored else None)
@@ -340,7 +403,7 @@ class Fold(State):
         """From here on readings rest on this call's actual."""
         order = pending.order if pending is not None else self._order_before(call)
         entries = self.view.since(order)
-        own = [entry for entry in entries if entry.message.call == call]
+        own = [entry for entry in entries if call and entry.call == call]
         messages = pending.messages if pending else self.view.tokens - sum(e.cost.tokens for e in entries)
         first = self.anchor is None or (pending is not None and "compaction" in pending.marks)
         if first:
@@ -372,7 +435,7 @@ class Fold(State):
     def _order_before(self, call: str) -> int:
         """For a call whose start was not recorded: everything before its own answer was sent."""
         last = self.view.last
-        if last is not None and last.message.call == call:
+        if last is not None and call and last.call == call:
             return last.order - 1
         return self.view.orders
 
@@ -403,6 +466,7 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     ToolsChanged: Fold._tools,
     ParamsChanged: Fold._params,
     PolicyChanged: Fold._policy,
+    SettingsChanged: Fold._settings,
     MessageAdded: Fold._message,
     MessageReplaced: Fold._replaced,
     Rewound: Fold._rewound,

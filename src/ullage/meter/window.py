@@ -5,6 +5,7 @@ Precedence: user > provider at run time > an error that named it > catalogue > u
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -74,6 +75,28 @@ class Limits:
             input_cap=_believed(self.input_cap, event.input_cap, event.source),
             max_output=_believed(self.max_output, event.max_output, event.source),
         )
+
+    def with_settings(self, said: Mapping[str, object]) -> Limits:
+        """These limits with settings by name; ``None`` takes one back to its default, other names are passed over.
+
+        Raises ``SettingError`` for a value that can't be.
+        """
+        limits = self
+        if "window" in said:
+            window = said["window"]
+            limits = replace(limits, window=Limit(tokens=window, source="user") if isinstance(window, int) else None)
+        if "default_window" in said:
+            default = said["default_window"]
+            limits = replace(limits, default_window=default if isinstance(default, int) else None)
+        if "reserve" in said:
+            reserve = said["reserve"]
+            limits = replace(limits, reserve=reserve if isinstance(reserve, int) else None)
+        if "trigger" in said:
+            trigger = said["trigger"]
+            limits = replace(limits, trigger=trigger if isinstance(trigger, int | float) else DEFAULT_TRIGGER)
+        if "auto" in said:
+            limits = replace(limits, auto=said["auto"] is not False)
+        return limits
 
     def of_model(self, window: int | None, input_cap: int | None, max_output: int | None) -> Limits:
         """The limits of another model, as the catalogue has them: what was learnt of the last one is forgotten."""

@@ -1,0 +1,140 @@
+"""The events that close what was left open, so that the next request is valid and says what is known.
+
+Ids and texts are made from the call alone: closing twice, or after a restart, gives the same, and the provider's cache
+of the prefix holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from ullage.agent.loop import Loop, OpenCall
+from ullage.events import (
+    CallEnded,
+    Cancelled,
+    CompactionRolledBack,
+    Event,
+    MessageAdded,
+    QueueLeft,
+    ToolEnded,
+    ToolOutcome,
+    TurnEnded,
+)
+from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+
+Persisted = Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+
+NOT_STARTED: Final = "Not run: the user interrupted before this call was started."
+STOPPED: Final = "Stopped by the user while it ran. Whether it took effect is unknown."
+UNKNOWN: Final = "The program stopped while this call ran. Whether it took effect is unknown: check before a new try."
+NOT_RUN_YET: Final = "Not run: the program stopped before this call was started."
+CUT_BY_USER: Final = "[The user interrupted the answer above before it was complete.]"
+CUT_BY_CRASH: Final = "[The answer above is incomplete: the program stopped while it was written.]"
+
+
+def result_of(call: OpenCall, text: str, *, is_error: bool = True) -> Message:
+    """A tool message with this text as the call's result. Its ids come from the call's part."""
+    name = f"{call.part}.result"
+    part = ToolResultPart(
+        id=name,
+        call_id=call.call_id,
+        name=call.name,
+        content=(TextPart(id=f"{name}.text", text=text),),
+        is_error=is_error,
+    )
+    return Message(id=f"{name}.message", role="tool", parts=(part,))
+
+
+def closed(calls: Iterable[OpenCall], outcome: ToolOutcome, why: str) -> list[Event]:
+    """Each call ended without having run, or without anybody knowing how."""
+    events: list[Event] = []
+    for call in calls:
+        text = f"{why} {call.note}".rstrip() if call.note else why
+        events += [ToolEnded(call_id=call.call_id, outcome=outcome), MessageAdded(message=result_of(call, text))]
+    return events
+
+
+class Left(NamedTuple):
+    """What a driver left behind: the loop, the answer as far as it came, and ids for what has to be added."""
+
+    loop: Loop
+    partial: Message | None
+    note_id: str
+
+
+def after_crash(left: Left) -> list[Event]:
+    """What closes a session whose driver died, so that its turn can go on.
+
+    An answer under way becomes an interrupted message. Calls of tools that had been started are ``unknown`` unless
+    running them twice does no harm; those are run again. Calls that had not been started stay open where their answer
+    was whole.
+    """
+    loop, events = left.loop, list[Event]()
+    if loop.compaction:
+        events.append(CompactionRolledBack(compaction=loop.compaction, reason="crash"))
+    if loop.side_call:
+        events.append(_side_call_ended(loop, "the program stopped"))
+    if loop.call:
+        events.append(CallEnded(call=loop.call, outcome="cancelled", error="the program stopped"))
+        events += _interrupted(left, "crash", NOT_RUN_YET, CUT_BY_CRASH)
+    started = (call for call in loop.open if call.state == "started" and not call.idempotent)
+    events += closed(started, "unknown", UNKNOWN)
+    events += [
+        ToolEnded(call_id=call.call_id, outcome="unknown")
+        for call in loop.open
+        if call.state == "started" and call.idempotent
+    ]
+    return events
+
+
+def after_cancel(left: Left, persisted: Persisted, *, returns_queue: bool) -> list[Event]:
+    """What closes a turn that somebody cancelled: nothing stays open, and what was executed stays in the history.
+
+    With ``returns_queue`` the messages that wait are handed back.
+    """
+    loop, events = left.loop, list[Event]()
+    if loop.compaction:
+        events.append(CompactionRolledBack(compaction=loop.compaction, reason="cancelled"))
+    if loop.side_call:
+        events.append(_side_call_ended(loop, ""))
+    if loop.call:
+        events.append(CallEnded(call=loop.call, outcome="cancelled"))
+        events += _interrupted(left, "cancelled", NOT_STARTED, CUT_BY_USER)
+    started = [call for call in loop.open if call.state == "started"]
+    events += closed(started, "cancelled", STOPPED)
+    events += closed((call for call in loop.open if call.state != "started"), "not_started", NOT_STARTED)
+    if returns_queue:
+        events += [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue]
+    events.append(Cancelled(persisted=persisted))
+    if loop.turn:
+        events.append(TurnEnded(turn=loop.turn, reason="cancelled", steps=loop.steps))
+    return events
+
+
+def _side_call_ended(loop: Loop, why: str) -> CallEnded:
+    return CallEnded(call=loop.side_call, purpose=loop.side_purpose, outcome="cancelled", error=why)
+
+
+def _interrupted(left: Left, how: str, why: str, note: str) -> list[Event]:
+    """The partial answer, results for its calls, and a note for the model where nothing else tells it."""
+    partial = left.partial
+    if partial is None or not partial.parts:
+        return []
+    message = replace(partial, interrupted=how)
+    calls = calls_of(message)
+    events: list[Event] = [MessageAdded(message=message)]
+    if calls:
+        return events + closed(calls, "not_started", why)
+    part = TextPart(id=f"{left.note_id}.text", text=note)
+    return [*events, MessageAdded(message=Message(id=left.note_id, role="user", origin="injected", parts=(part,)))]
+
+
+def calls_of(message: Message) -> Sequence[OpenCall]:
+    """The tool calls of an answer, as open ones."""
+    return [
+        OpenCall(call_id=part.call_id, name=part.name, arguments=part.arguments, part=part.id)
+        for part in message.of_type(ToolCallPart)
+    ]

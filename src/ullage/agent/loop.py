@@ -1,0 +1,391 @@
+"""Where a session's loop stands, folded from its events: ``apply(loop, event)``.
+
+The loop's state is stored, never guessed from texts: whether a turn is under way, which tool calls are open and how far
+each came, what waits in the queue, whether somebody cancelled. Folding a ledger again after a crash gives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from ullage.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CallEnded,
+    CallStarted,
+    CancelAsked,
+    Cancelled,
+    CompactAsked,
+    CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
+    EndReason,
+    Event,
+    MessageAdded,
+    ModelChanged,
+    Outcome,
+    PauseReason,
+    Pruned,
+    Purpose,
+    Queued,
+    QueueEdited,
+    QueueLeft,
+    Rewound,
+    SettingsChanged,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnPaused,
+    TurnResumed,
+    TurnStarted,
+)
+from ullage.messages import Message, ToolCallPart, ToolResultPart
+
+CallState = Literal["waiting", "asked", "approved", "denied", "started"]
+
+
+class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call without a result. ``part`` is its part's id; ``note`` what a person said to it."""
+
+    call_id: str
+    name: str
+    arguments: str
+    part: str
+    state: CallState = "waiting"
+    idempotent: bool = False
+    note: str = ""
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A message in the queue."""
+
+    message: Message
+    kind: Literal["steer", "follow_up"]
+
+
+class Loop(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a session's loop. ``turn`` is empty while it rests.
+
+    ``steps``, ``calls``, ``tokens`` and ``since`` are of the turn under way, counted anew when it is resumed; ``calls``
+    and ``tokens`` are those of all purposes, children and summaries too. ``owes_answer``: something was said to the
+    model that it has not answered. ``failed`` is the kind of error of the last call, until something is done about it.
+    """
+
+    seq: int = 0
+    turn: str = ""
+    turns: int = 0
+    steps: int = 0
+    calls: int = 0
+    tokens: int = 0
+    since: float = 0.0
+    usd: float = 0.0
+    """Money the session had cost when the turn began or was resumed."""
+    ended: EndReason | Literal[""] = ""
+    paused: PauseReason | Literal[""] = ""
+    note: str = ""
+
+    call: str = ""
+    """A model call that was started and has not ended; ``side_call`` one of another purpose."""
+    side_call: str = ""
+    side_purpose: Purpose = "other"
+    compaction: str = ""
+    outcome: Outcome | Literal[""] = ""
+    stop: str = ""
+    failed: str = ""
+    error: str = ""
+    drops: int = 0
+    """Answers in a row that broke off."""
+    cuts: int = 0
+    """Answers in a row whose calls were cut by the output limit."""
+    overflows: int = 0
+    """Refusals for size in a row, without an answer in between."""
+    is_empty: bool = False
+    """The last answer held nothing."""
+
+    open: tuple[OpenCall, ...] = ()
+    owes_answer: bool = False
+    last: str = ""
+    """Id of the newest message, and of the one before it."""
+    previous: str = ""
+    signature: str = ""
+    repeats: int = 0
+    """How often in a row the same calls with the same arguments were made."""
+
+    queue: tuple[Waiting, ...] = ()
+    cancel: Literal["", "stop", "finish"] = ""
+    compact_asked: str | None = None
+    """Instructions of a compaction that was asked for and has not been tried."""
+    settings: dict[str, object] = {}
+    """This session's own settings, by name."""
+
+    @property
+    def steers(self) -> tuple[Waiting, ...]:
+        return tuple(waiting for waiting in self.queue if waiting.kind == "steer")
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether something was begun and nobody is at it: seen after a crash, when no driver was there."""
+        under_way = self.call or self.side_call or self.compaction
+        return bool(under_way) or any(call.state == "started" for call in self.open)
+
+
+def apply(loop: Loop, event: Event) -> Loop:
+    """The state after one more event. Never raises; events that don't concern the loop only move ``seq``."""
+    handler = _HANDLERS.get(type(event))
+    moved = loop if handler is None else handler(loop, event)
+    return replace(moved, seq=event.seq or loop.seq + 1)
+
+
+# -- turns --
+
+
+def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
+    return replace(
+        loop,
+        turn=event.turn,
+        turns=loop.turns + 1,
+        steps=0,
+        calls=0,
+        tokens=0,
+        since=event.at,
+        usd=event.usd,
+        ended="",
+        paused="",
+        note="",
+        failed="",
+        error="",
+        drops=0,
+        cuts=0,
+        overflows=0,
+        signature="",
+        repeats=0,
+    )
+
+
+def _turn_paused(loop: Loop, event: TurnPaused) -> Loop:
+    return replace(loop, paused=event.reason, note=event.note)
+
+
+def _turn_resumed(loop: Loop, event: TurnResumed) -> Loop:
+    return replace(
+        loop, paused="", note="", failed="", error="", drops=0, calls=0, tokens=0, since=event.at, usd=event.usd
+    )
+
+
+def _turn_ended(loop: Loop, event: TurnEnded) -> Loop:
+    return replace(
+        loop, turn="", ended=event.reason, note=event.note, paused="", failed="", owes_answer=False, open=(), call=""
+    )
+
+
+# -- calls and messages --
+
+
+def _call_started(loop: Loop, event: CallStarted) -> Loop:
+    if event.purpose != "main":
+        if event.purpose == "child":
+            return loop
+        return replace(loop, side_call=event.call, side_purpose=event.purpose)
+    return replace(loop, call=event.call, steps=loop.steps + 1, failed="", error="", outcome="", stop="")
+
+
+def _call_ended(loop: Loop, event: CallEnded) -> Loop:
+    usage = event.usage
+    tokens = 0 if usage is None else (usage.input or 0) + (usage.output or 0)
+    loop = replace(loop, calls=loop.calls + 1, tokens=loop.tokens + tokens)
+    if event.purpose != "main":
+        return replace(loop, side_call="" if loop.side_call == event.call else loop.side_call)
+    failed = event.error_kind if event.outcome == "failed" else ""
+    is_overflow = failed in OVERFLOWS
+    is_finished = event.outcome == "finished"
+    return replace(
+        loop,
+        call="",
+        outcome=event.outcome,
+        stop=event.stop,
+        failed=failed or ("ProviderError" if event.outcome == "failed" else ""),
+        error=event.error,
+        drops=loop.drops + 1 if event.outcome == "dropped" else 0 if is_finished else loop.drops,
+        overflows=loop.overflows + 1 if is_overflow else 0 if is_finished else loop.overflows,
+        is_empty=True,
+    )
+
+
+OVERFLOWS = ("Overflow", "BodyTooLarge")
+"""Kinds of error that a compaction can cure."""
+
+
+def _message(loop: Loop, event: MessageAdded) -> Loop:
+    message = event.message
+    loop = replace(loop, last=message.id, previous=loop.last)
+    match message.role:
+        case "assistant":
+            return _answered(loop, message)
+        case "tool":
+            closed = {part.call_id for part in message.of_type(ToolResultPart)}
+            still = tuple(call for call in loop.open if call.call_id not in closed)
+            return replace(loop, open=still, owes_answer=True)
+        case _:
+            return replace(loop, owes_answer=True)
+
+
+def _answered(loop: Loop, message: Message) -> Loop:
+    calls = tuple(
+        OpenCall(call_id=part.call_id, name=part.name, arguments=part.arguments, part=part.id)
+        for part in message.of_type(ToolCallPart)
+    )
+    signature = signature_of(calls)
+    repeats = loop.repeats + 1 if signature and signature == loop.signature else int(bool(signature))
+    is_cut = bool(calls) and loop.stop == "length"
+    return replace(
+        loop,
+        open=calls,
+        owes_answer=False,
+        signature=signature,
+        repeats=repeats,
+        cuts=loop.cuts + 1 if is_cut else 0,
+        is_empty=not message.parts,
+    )
+
+
+def signature_of(calls: tuple[OpenCall, ...]) -> str:
+    """Names what was called with what, whatever the ids; empty for no calls."""
+    if not calls:
+        return ""
+    said = msgspec.json.encode([(call.name, call.arguments) for call in calls])
+    return blake2b(said, digest_size=8).hexdigest()
+
+
+def _rewound(loop: Loop, event: Rewound) -> Loop:
+    return replace(loop, last=event.to, previous="", open=(), owes_answer=bool(loop.turn), outcome="", stop="")
+
+
+# -- tools and approvals --
+
+
+def _with_state(loop: Loop, call_id: str, state: CallState, **more: Any) -> Loop:
+    calls = tuple(replace(call, state=state, **more) if call.call_id == call_id else call for call in loop.open)
+    return replace(loop, open=calls)
+
+
+def _tool_started(loop: Loop, event: ToolStarted) -> Loop:
+    return _with_state(loop, event.call_id, "started", idempotent=event.idempotent)
+
+
+def _tool_ended(loop: Loop, event: ToolEnded) -> Loop:
+    return _with_state(loop, event.call_id, "waiting")  # its result closes it; one that comes without is to be run
+
+
+def _approval_asked(loop: Loop, event: ApprovalAsked) -> Loop:
+    return _with_state(loop, event.call_id, "asked")
+
+
+def _approval_given(loop: Loop, event: ApprovalGiven) -> Loop:
+    asked = any(call.call_id == event.call_id and call.state == "asked" for call in loop.open)
+    if not asked:
+        return loop
+    moved = _with_state(loop, event.call_id, "approved" if event.approved else "denied", note=event.note)
+    return replace(moved, paused="") if moved.paused == "approval" else moved
+
+
+# -- people --
+
+
+def _queued(loop: Loop, event: Queued) -> Loop:
+    resumes = loop.paused == "failed"
+    return replace(
+        loop,
+        queue=(*loop.queue, Waiting(message=event.message, kind=event.kind)),
+        paused="" if resumes else loop.paused,
+        failed="" if resumes else loop.failed,
+    )
+
+
+def _queue_edited(loop: Loop, event: QueueEdited) -> Loop:
+    queue = tuple(
+        replace(waiting, message=event.message) if waiting.message.id == event.message.id else waiting
+        for waiting in loop.queue
+    )
+    return replace(loop, queue=queue)
+
+
+def _queue_left(loop: Loop, event: QueueLeft) -> Loop:
+    return replace(loop, queue=tuple(one for one in loop.queue if one.message.id != event.message_id))
+
+
+def _cancel_asked(loop: Loop, event: CancelAsked) -> Loop:
+    return replace(loop, cancel="stop" if loop.cancel else event.tools)  # a second cancel does not wait
+
+
+def _cancelled(loop: Loop, event: Cancelled) -> Loop:
+    return replace(loop, cancel="", compact_asked=None)
+
+
+def _compact_asked(loop: Loop, event: CompactAsked) -> Loop:
+    return replace(loop, compact_asked=event.instructions)
+
+
+def _settings(loop: Loop, event: SettingsChanged) -> Loop:
+    if event.source == "resolved":
+        return loop
+    merged = {**loop.settings, **event.settings}
+    own = {name: value for name, value in merged.items() if value is not None}
+    budget_changed = any(name.startswith("budget_") for name in event.settings)
+    lifted = loop.paused == "budget" and budget_changed
+    return replace(loop, settings=own, paused="" if lifted else loop.paused)
+
+
+def _model(loop: Loop, event: ModelChanged) -> Loop:
+    lifted = loop.paused == "failed"
+    return replace(loop, paused="" if lifted else loop.paused, failed="" if lifted else loop.failed)
+
+
+# -- compaction --
+
+
+def _compaction_started(loop: Loop, event: CompactionStarted) -> Loop:
+    return replace(loop, compaction=event.compaction, compact_asked=None)
+
+
+def _compaction_over(loop: Loop, event: CompactionCommitted | CompactionRolledBack) -> Loop:
+    over = "" if loop.compaction == event.compaction else loop.compaction
+    if isinstance(event, CompactionRolledBack):
+        return replace(loop, compaction=over)
+    return replace(loop, compaction=over, failed="" if loop.failed in OVERFLOWS else loop.failed)
+
+
+def _pruned(loop: Loop, event: Pruned) -> Loop:
+    return replace(loop, failed="" if loop.failed in OVERFLOWS else loop.failed)
+
+
+_HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {
+    TurnStarted: _turn_started,
+    TurnPaused: _turn_paused,
+    TurnResumed: _turn_resumed,
+    TurnEnded: _turn_ended,
+    CallStarted: _call_started,
+    CallEnded: _call_ended,
+    MessageAdded: _message,
+    Rewound: _rewound,
+    ToolStarted: _tool_started,
+    ToolEnded: _tool_ended,
+    ApprovalAsked: _approval_asked,
+    ApprovalGiven: _approval_given,
+    Queued: _queued,
+    QueueEdited: _queue_edited,
+    QueueLeft: _queue_left,
+    CancelAsked: _cancel_asked,
+    Cancelled: _cancelled,
+    CompactAsked: _compact_asked,
+    SettingsChanged: _settings,
+    ModelChanged: _model,
+    CompactionStarted: _compaction_started,
+    CompactionCommitted: _compaction_over,
+    CompactionRolledBack: _compaction_over,
+    Pruned: _pruned,
+}

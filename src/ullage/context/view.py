@@ -1,0 +1,43 @@
+"""The messages of the next request, as they go out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ullage.messages import Message, ToolCallPart, ToolResultPart
+
+
+def in_view(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages in order, the results of each answer in the order of its calls.
+
+    Results are recorded as their tools end, which is any order; a request wants them in the order of the calls. What
+    stands between results, such as a message delivered meanwhile, goes behind them.
+    """
+    ordered: list[Message] = []
+    calls: dict[str, int] = {}
+    start = 0
+    for message in messages:
+        ordered.append(message)
+        if message.role == "assistant":
+            _arrange(ordered, start, calls)
+            calls = {part.call_id: place for place, part in enumerate(message.of_type(ToolCallPart))}
+            start = len(ordered)
+    _arrange(ordered, start, calls)
+    return tuple(ordered)
+
+
+def _arrange(messages: list[Message], start: int, calls: dict[str, int]) -> None:
+    """Bring ``messages[start:]`` into order: results by their calls, then everything else as it was."""
+    if len(messages) - start < 2 or not calls:
+        return
+    tail = messages[start:]
+    places = [_place(message, calls) for message in tail]
+    if places != sorted(places):
+        messages[start:] = [message for _, message in sorted(zip(places, tail, strict=True), key=lambda pair: pair[0])]
+
+
+def _place(message: Message, calls: dict[str, int]) -> int:
+    """Where a message stands among those after an answer; everything but its results comes last."""
+    if message.role != "tool":
+        return len(calls)
+    return min((calls.get(part.call_id, len(calls)) for part in message.of_type(ToolResultPart)), default=len(calls))
