@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ullage.messages import Message
+from ullage.messages import Role
 from ullage.meter.cost import TOOL_RESULTS, MessageCost
 from ullage.meter.growth import Added
 from ullage.meter.view import Entry
@@ -60,7 +60,7 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
         return self._and(entry, -1, quiet=quiet)
 
     def _and(self, entry: Entry, sign: int, *, quiet: bool) -> Since:
-        message, cost = entry.message, entry.cost
+        cost = entry.cost
         results = cost.added.results
         tools = self.tools
         if results and sign > 0:
@@ -68,7 +68,7 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
         return Since(
             added=self.added + cost.added if sign > 0 else self.added - cost.added,
             tokens=self.tokens + sign * cost.tokens,
-            users=max(0, self.users + sign * (not quiet and begins_turn(message, cost))),
+            users=max(0, self.users + sign * (not quiet and begins_turn(entry.role, cost))),
             results=max(0, self.results + sign * results),
             messages=max(0, self.messages + sign),
             tools=tools,
@@ -124,6 +124,6 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     at: float
 
 
-def begins_turn(message: Message, cost: MessageCost) -> bool:
-    """Whether a message holds a user's word, as against tool results that travel under the user's role."""
-    return message.role == "user" and cost.added.users > 0
+def begins_turn(role: Role, cost: MessageCost) -> bool:
+    """Whether a message of that role and cost holds a user's word, as against tool results that travel under the user's role."""
+    return role == "user" and cost.added.users > 0

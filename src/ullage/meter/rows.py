@@ -51,7 +51,7 @@ def rows_of(fold: Fold, forecast: Forecast) -> tuple[Row, ...]:
 def largest(fold: Fold, count: int) -> tuple[Item, ...]:
     """The parts that cost most, largest first. Goes through the whole view."""
     items = [
-        Item(entry.message.id, part.id, part.row, part.name, round(part.tokens), position)
+        Item(entry.id, part.id, part.row, part.name, round(part.tokens), position)
         for position, entry in enumerate(fold.view, 1)
         for part in entry.cost.parts
     ]

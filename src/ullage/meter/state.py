@@ -8,15 +8,16 @@ from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter.anchor import Anchor, Forecast, Pending, Since
 from ullage.meter.breakdown import Share
 from ullage.meter.carried import Carried
+from ullage.meter.departed import Departed
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
+from ullage.meter.usages import Usages
 from ullage.meter.view import Entry, View
 from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
-from ullage.usage import Usage
 
 
 class State:
@@ -37,6 +38,8 @@ class State:
         self.estimator = estimator
         self.session = ""
         self.seq = 0
+        self.revision = 0
+        """The last event that concerned the window or what is known of it."""
         self.model = ""
         self.wire = ""
         self.provider = ""
@@ -62,9 +65,10 @@ class State:
         self.unlogged: float | None = None
         """Tokens the first actual held beyond what the events explain, where the log has no system prompt."""
         self.pending: dict[str, Pending] = {}
-        self.usages: dict[str, Usage] = {}
+        self.usages = Usages()
         self.open_calls: set[str] = set()
-        self.compacted: dict[str, tuple[list[Entry], str, str]] = {}
+        self.compacted: dict[str, Departed] = {}
+        """By the id of the compaction or prune, oldest first, what it took out of the view."""
         self.compactions = 0
         self.marks: list[str] = []
         self.spend = Spend()
@@ -101,7 +105,7 @@ class State:
             user_turn=self.user_turn,
             tool_turn=self.tool_turn,
             stream=self.anchor.stream if self.anchor else False,
-            without=self.output.message.id if self.output and not with_last else "",
+            without=self.output.id if self.output and not with_last else "",
         )
 
     def forecast(self) -> Forecast:
@@ -133,8 +137,8 @@ class State:
         """Whether the last actual held this message."""
         return self.anchor is not None and entry.order <= self.anchor.order
 
-    def is_output(self, message: Message) -> bool:
-        """Whether this message is the answer of the call that the reading rests on."""
+    def is_output(self, message: Message | Entry) -> bool:
+        """Whether this is the answer of the call that the reading rests on."""
         return self.anchor is not None and bool(message.call) and message.call == self.anchor.call
 
     def scale(self) -> float:

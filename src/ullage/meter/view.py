@@ -4,22 +4,104 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
-from ullage.messages import Message, ToolCallPart, ToolResultPart
+from ullage.messages import Message, Role, ToolCallPart
 from ullage.meter import fingerprint
 from ullage.meter.breakdown import Share
-from ullage.meter.cost import MessageCost
+from ullage.meter.cost import TOOL_RESULTS, MessageCost
+from ullage.meter.origin import Origin
 
 
-@dataclass(slots=True)
-class Entry:
-    """One message in view. ``order`` grows with every entry made, so that it tells what an anchor covers."""
+class Facts(NamedTuple):
+    """What is known of a message in view without its content."""
 
-    message: Message
-    cost: MessageCost
-    order: int
-    opening: float = 0.0
+    role: Role
+    call: str
+    """The call that made it; empty where none did."""
+    origin: Origin
+    opening: float
     """What it costs in a first request; only asked for before any actual."""
+    cost: MessageCost
+
+
+class Source(Protocol):
+    """Where the entries of a checkpoint have their facts and their messages from, once they are asked for."""
+
+    def facts(self, place: int) -> Facts:
+        """What was stored of an entry."""
+        ...
+
+    def message(self, place: int) -> Message:
+        """The entry's message, read from the ledger. Raises what the ledger raises."""
+        ...
+
+
+class Entry:
+    """One message in view. ``order`` grows with every entry made, so that it tells what an anchor covers.
+
+    An entry out of a checkpoint reads its facts when they are first asked for, and its message when that is.
+    """
+
+    __slots__ = ("_facts", "_message", "_place", "_source", "id", "order")
+
+    def __init__(self, message_id: str, order: int, source: Source | None, place: int) -> None:
+        self.id = message_id
+        self.order = order
+        self._source = source
+        self._place = place
+        self._facts: Facts | None = None
+        self._message: Message | None = None
+
+    @classmethod
+    def of(cls, message: Message, cost: MessageCost, order: int, *, opening: float, origin: Origin) -> Entry:
+        """The entry of a message that is at hand."""
+        entry = cls(message.id, order, None, 0)
+        entry._message = message
+        entry._facts = Facts(message.role, message.call or "", origin, opening, cost)
+        return entry
+
+    def with_order(self, order: int) -> Entry:
+        """The same message, entered at another time."""
+        copy = Entry(self.id, order, self._source, self._place)
+        copy._facts, copy._message = self._facts, self._message
+        return copy
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of it without its content."""
+        if self._facts is None:
+            assert self._source is not None, "an entry has its facts or knows where they are"
+            self._facts = self._source.facts(self._place)
+        return self._facts
+
+    @property
+    def message(self) -> Message:
+        """The message. Raises what reading the ledger raises, where it has to be read."""
+        if self._message is None:
+            assert self._source is not None, "an entry has its message or knows where it is"
+            self._message = self._source.message(self._place)
+        return self._message
+
+    @property
+    def cost(self) -> MessageCost:
+        return self.facts.cost
+
+    @property
+    def opening(self) -> float:
+        return self.facts.opening
+
+    @property
+    def role(self) -> Role:
+        return self.facts.role
+
+    @property
+    def call(self) -> str:
+        return self.facts.call
+
+    @property
+    def origin(self) -> Origin:
+        return self.facts.origin
 
 
 @dataclass(slots=True)
@@ -67,26 +149,31 @@ class View:
         self._unrolled.clear()
         return self._digest
 
-    def add(self, message: Message, cost: MessageCost, *, opening: float) -> Entry:
+    def add(self, message: Message, cost: MessageCost, *, opening: float, origin: Origin) -> Entry:
         """Put a message at the end."""
         self.orders += 1
-        entry = Entry(message, cost, self.orders, opening)
+        entry = Entry.of(message, cost, self.orders, opening=opening, origin=origin)
         self.entries[message.id] = self.recent[message.id] = entry
         self._unrolled.append(message)
+        self._learn_names(message)
         self._count(entry, 1)
         return entry
 
-    def replace(self, message: Message, cost: MessageCost, *, opening: float, keep_order: bool) -> Entry:
+    def replace(
+        self, message: Message, cost: MessageCost, *, opening: float, origin: Origin, keep_order: bool
+    ) -> Entry:
         """Put a message in the place of the one with its id."""
         old = self.entries[message.id]
         self._count(old, -1)
         if not keep_order:
             self.orders += 1
-        entry = Entry(message, cost, old.order if keep_order else self.orders, opening)
+        order = old.order if keep_order else self.orders
+        entry = Entry.of(message, cost, order, opening=opening, origin=origin)
         self.entries[message.id] = entry
         if not keep_order or message.id in self.recent:
             self.recent[message.id] = entry
         self._digest = None
+        self._learn_names(message)
         self._count(entry, 1)
         return entry
 
@@ -107,8 +194,7 @@ class View:
 
     def put_back(self, entry: Entry) -> None:
         """An entry that had been removed is in view again, with the order it has."""
-        self.entries[entry.message.id] = entry
-        self.recent[entry.message.id] = entry
+        self.entries[entry.id] = self.recent[entry.id] = entry
         self._digest = None
         self._count(entry, 1)
 
@@ -117,19 +203,21 @@ class View:
         self.recent = {each: entry for each, entry in self.recent.items() if entry.order > order}
         return list(self.recent.values())
 
+    def _learn_names(self, message: Message) -> None:
+        for part in message.of_type(ToolCallPart):
+            self.tool_names[part.call_id] = part.name
+
     def _count(self, entry: Entry, sign: int) -> None:
-        self.tokens += sign * entry.cost.tokens
+        cost = entry.cost
+        self.tokens += sign * cost.tokens
         self.opening += sign * entry.opening
-        self.media += sign * entry.cost.added.media
-        for part in entry.cost.parts:
+        self.media += sign * cost.added.media
+        for part in cost.parts:
             names = self.rows.setdefault(part.row, {})
             names[part.name] = names.get(part.name, 0.0) + sign * part.tokens
             self.touched.add(part.row)
-        for piece in entry.message.parts:
-            if isinstance(piece, ToolCallPart) and sign > 0:
-                self.tool_names[piece.call_id] = piece.name
-            elif isinstance(piece, ToolResultPart):
+            if part.row == TOOL_RESULTS and part.name:  # other parts of a tool's message have no name
                 if sign > 0:
-                    self.holders[piece.id] = entry.message.id
+                    self.holders[part.id] = entry.id
                 else:
-                    self.holders.pop(piece.id, None)
+                    self.holders.pop(part.id, None)
