@@ -54,12 +54,14 @@ def repair(request: Request, *, policy: ReasoningPolicy = EVERYTHING) -> Repaire
     """
     target = target_of(request)
     notes = Notes()
-    system = tuple(_system(block, notes) for block in request.system if block.text)
+    system = tuple(sound_system(block, notes) for block in request.system if block.text)
     tools, names = legal_tools(request.tools, target, notes)
     sent = None if policy == EVERYTHING else _sent(request, policy)
     stored = request.params.get("store") is True or bool(request.chained)
     sound = [
-        kept for message in request.messages if (kept := _message(message, target, sent, stored, notes)) is not None
+        kept
+        for message in request.messages
+        if (kept := sound_message(message, target, sent, stored, notes)) is not None
     ]
     if not is_in_order(sound, target):
         sound = legal_messages(paired(sound, notes), target, notes)
@@ -77,7 +79,8 @@ def repair(request: Request, *, policy: ReasoningPolicy = EVERYTHING) -> Repaire
     return Repaired(changed, tuple(notes.repairs), names)
 
 
-def _system(block: SystemBlock, notes: Notes) -> SystemBlock:
+def sound_system(block: SystemBlock, notes: Notes) -> SystemBlock:
+    """A block of the system prompt as it can be sent; itself where it is in order."""
     text = cleaned(block.text)
     if text is block.text:
         return block
@@ -96,9 +99,13 @@ def _sent(request: Request, policy: ReasoningPolicy) -> frozenset[str]:
     ).sent
 
 
-def _message(
+def sound_message(
     message: Message, target: Target, sent: frozenset[str] | None, stored: bool, notes: Notes
 ) -> Message | None:
+    """A message as it can be sent, judged by itself; itself where it is in order, ``None`` where nothing is left.
+
+    ``sent`` and ``stored`` are those of ``codec.repair_reasoning.sound_parts``.
+    """
     if is_plain(message, target):
         return message
     parts = sound_parts(message, target, sent=sent, stored=stored, notes=notes)

@@ -107,20 +107,31 @@ def _sound_schema(schema: msgspec.Raw) -> msgspec.Raw:
 
 def legal_messages(messages: Sequence[Message], target: Target, notes: Notes) -> list[Message]:
     """Paired messages with legal ids and names. The results after an answer belong to its calls, in order."""
-    made: list[Message] = []
-    counts: dict[str, int] = {}
-    answers: list[ToolCallPart] = []  # calls, as sent, whose results come next
-    for message in messages:
-        if message.role == "assistant":
-            renamed = tuple(_call(part, counts, message, target, notes) for part in message.parts)
-            answers = [part for part in renamed if isinstance(part, ToolCallPart)]
-        elif message.role == "tool":
-            renamed = tuple(_result(part, answers) for part in message.parts)
-        else:
-            renamed = message.parts
-        same = all(a is b for a, b in zip(renamed, message.parts, strict=True))
-        made.append(message if same else replace(message, parts=renamed))
-    return made
+    return LegalMessages(target).add(messages, notes)
+
+
+class LegalMessages:
+    """Makes legal a history that comes in pieces: together they are what ``legal_messages`` makes of the whole."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._counts: dict[str, int] = {}
+        self._answers: list[ToolCallPart] = []  # calls, as sent, whose results come next
+
+    def add(self, messages: Sequence[Message], notes: Notes) -> list[Message]:
+        """The next messages, with legal ids and names."""
+        made: list[Message] = []
+        for message in messages:
+            if message.role == "assistant":
+                renamed = tuple(_call(part, self._counts, message, self._target, notes) for part in message.parts)
+                self._answers = [part for part in renamed if isinstance(part, ToolCallPart)]
+            elif message.role == "tool":
+                renamed = tuple(_result(part, self._answers) for part in message.parts)
+            else:
+                renamed = message.parts
+            same = all(a is b for a, b in zip(renamed, message.parts, strict=True))
+            made.append(message if same else replace(message, parts=renamed))
+        return made
 
 
 def _call(part: Part, counts: dict[str, int], message: Message, target: Target, notes: Notes) -> Part:

@@ -31,56 +31,81 @@ class _Call:
 
 def paired(messages: Sequence[Message], notes: Notes) -> list[Message]:
     """The messages with every call answered in its place. Messages that are in order are returned as they are."""
-    calls = _matched(messages, notes)
-    made: list[Message] = []
-    handled: set[int] = set()  # tool messages that were taken over with their answer
-    for at, message in enumerate(messages):
-        if at in handled:
-            continue
-        if at not in calls:
-            rest = _without_results(message)
-            if rest is not None:
-                made.append(rest)
-            continue
-        made.append(_without_results(message) or message)
-        group = _group_in_place(messages, at, calls[at])
-        if group:
-            handled.update(group)
-            made += [messages[index] for index in group]
-        else:
-            made.append(_gathered(message, calls[at], messages, notes))
-    return made
+    return Pairing().add(messages, notes, notes) or []
 
 
-def _matched(messages: Sequence[Message], notes: Notes) -> dict[int, list[_Call]]:
-    """Calls by the index of their answer, each with its result if it has one."""
-    calls: dict[int, list[_Call]] = {}
-    waiting: dict[str, list[_Call]] = {}
-    early: dict[str, int] = {}  # results since the last answer that found no call, by their number in ``extra``
-    claims: list[tuple[_Call, int | None]] = []
-    extra: dict[int, tuple[str, ToolResultPart]] = {}
-    results = 0
-    for at, message in enumerate(messages):
-        made = [part for part in message.parts if isinstance(part, ToolCallPart)] if message.role == "assistant" else []
-        if made:
-            calls[at] = [_Call(at, part) for part in made]
-            for call in calls[at]:
-                waiting.setdefault(_call_key(call.part), []).append(call)
-                claims.append((call, early.get(_call_key(call.part))))
-        if message.role == "assistant":
-            early = {}
-        for part in message.parts:
-            if isinstance(part, ToolResultPart):
-                results += 1
-                if not _answer(part, waiting):
-                    early.setdefault(_result_key(part), results)
-                    extra[results] = (message.id, part)
-    for call, number in claims:
-        if call.result is None and number in extra:
-            call.result = extra.pop(number)[1]
-    for message_id, part in extra.values():
-        notes.add("extra_result", message_id, part.id, f"a result that no call waits for left out: {part.call_id!r}")
-    return calls
+class Pairing:
+    """Pairs a history that comes in pieces: together they are what ``paired`` makes of the whole."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[_Call]] = {}
+        self._early: dict[str, int] = {}  # results since the last answer that found no call, by their number
+        self._extra: dict[int, tuple[str, ToolResultPart]] = {}  # results that no call waits for, by their number
+        self._results = 0
+        self._seen = 0
+
+    def add(self, messages: Sequence[Message], extra: Notes, moved: Notes) -> list[Message] | None:
+        """The next messages, paired; ``None`` where they alter what was made of earlier ones, by a late result.
+
+        ``extra`` gets the notes on results that no call waits for, ``moved`` those on all else: a history in one piece
+        has the former first. After ``None`` nothing may be added.
+        """
+        calls = self._matched(messages, extra)
+        if calls is None:
+            return None
+        self._seen += len(messages)
+        made: list[Message] = []
+        handled: set[int] = set()  # tool messages that were taken over with their answer
+        for at, message in enumerate(messages):
+            if at in handled:
+                continue
+            if at not in calls:
+                rest = _without_results(message)
+                if rest is not None:
+                    made.append(rest)
+                continue
+            made.append(_without_results(message) or message)
+            group = _group_in_place(messages, at, calls[at])
+            if group:
+                handled.update(group)
+                made += [messages[index] for index in group]
+            else:
+                made.append(_gathered(message, calls[at], messages, moved))
+        return made
+
+    def _matched(self, messages: Sequence[Message], notes: Notes) -> dict[int, list[_Call]] | None:
+        """Calls by the index of their answer, each with its result if it has one."""
+        calls: dict[int, list[_Call]] = {}
+        claims: list[tuple[_Call, int | None]] = []
+        before = self._results
+        for at, message in enumerate(messages):
+            if message.role == "assistant":
+                made = [_Call(self._seen + at, part) for part in message.parts if isinstance(part, ToolCallPart)]
+                for call in made:
+                    self._waiting.setdefault(_call_key(call.part), []).append(call)
+                    claims.append((call, self._early.get(_call_key(call.part))))
+                if made:
+                    calls[at] = made
+                self._early = {}
+            for part in message.parts:
+                if isinstance(part, ToolResultPart):
+                    self._results += 1
+                    answered = _answer(part, self._waiting)
+                    if answered is None:
+                        self._early.setdefault(_result_key(part), self._results)
+                        self._extra[self._results] = (message.id, part)
+                    elif answered.at < self._seen:
+                        return None
+        for call, number in claims:
+            if call.result is None and number in self._extra:
+                if number <= before:
+                    return None
+                call.result = self._extra.pop(number)[1]
+        for number, (message_id, part) in self._extra.items():
+            if number > before:
+                what = f"a result that no call waits for left out: {part.call_id!r}"
+                notes.add("extra_result", message_id, part.id, what)
+        return calls
 
 
 def _call_key(part: ToolCallPart) -> str:
@@ -92,18 +117,19 @@ def _result_key(part: ToolResultPart) -> str:
     return part.call_id or f"\0{part.name}"
 
 
-def _answer(part: ToolResultPart, waiting: dict[str, list[_Call]]) -> bool:
-    """Give the result to the first call that waits for it in the newest answer that has one."""
+def _answer(part: ToolResultPart, waiting: dict[str, list[_Call]]) -> _Call | None:
+    """Give the result to the first call that waits for it in the newest answer that has one, and name that call."""
     for key in (part.call_id, f"\0{part.call_id}", f"\0{part.name}"):
         open_calls = waiting.get(key)
         if open_calls:
             newest = open_calls[-1].at
             index = next(index for index, call in enumerate(open_calls) if call.at == newest)
-            open_calls.pop(index).result = part
-            return True
+            call = open_calls.pop(index)
+            call.result = part
+            return call
         if part.call_id and key == part.call_id and part.call_id in waiting:
-            return False
-    return False
+            return None
+    return None
 
 
 def _group_in_place(messages: Sequence[Message], at: int, calls: Sequence[_Call]) -> list[int]:

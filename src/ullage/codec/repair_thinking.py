@@ -20,28 +20,48 @@ def possible_thinking(
     is another model's, or its thinking was lost, the rest of the turn goes without; the next turn thinks again.
     Adaptive thinking asks for nothing. ``messages`` are those that are sent.
     """
-    given = params.get("thinking")
-    if target.wire != "messages" or not isinstance(given, Mapping) or given.get("type") != "enabled":
-        return dict(params)
-    begun = _loop_begun_by(messages)
-    if begun is None or isinstance(begun.parts[0], ReasoningPart):
+    begun = None
+    if _is_asked_for(params, target):
+        loop = ToolLoop()
+        loop.add(messages)
+        begun = loop.begun_by
+    return thinking_in(params, begun, target, notes)
+
+
+def thinking_in(params: Mapping[str, object], begun: Message | None, target: Target, notes: Notes) -> dict[str, object]:
+    """The same for the answer that began the loop which the request goes on with; ``None`` where it begins a turn."""
+    if begun is None or not _is_asked_for(params, target) or isinstance(begun.parts[0], ReasoningPart):
         return dict(params)
     notes.add("thinking_off", begun.id, "", "thinking switched off: this tool loop began without it")
     return {**params, "thinking": {"type": "disabled"}}
 
 
-def _loop_begun_by(messages: Sequence[Message]) -> Message | None:
-    """The answer that began the tool loop which the request goes on with; ``None`` where it begins a turn.
+def _is_asked_for(params: Mapping[str, object], target: Target) -> bool:
+    given = params.get("thinking")
+    return target.wire == "messages" and isinstance(given, Mapping) and given.get("type") == "enabled"
+
+
+class ToolLoop:
+    """Which answer began the tool loop that a history ends in. The history may come in pieces.
 
     Results and user messages that stand together are one message of the user, and go on with the loop.
     """
-    begun: Message | None = None
-    goes_on = False  # whether the messages behind this place, up to the next answer, hold a result
-    for message in reversed(messages):
-        if message.role != "assistant":
-            goes_on = goes_on or message.role == "tool"
-            continue
-        if not goes_on:
-            break
-        begun, goes_on = message, False
-    return begun
+
+    def __init__(self) -> None:
+        self._first: Message | None = None
+        self._goes_on = False  # whether a result came since the last answer
+
+    def add(self, messages: Sequence[Message]) -> None:
+        """The next messages, as they are sent."""
+        for message in messages:
+            if message.role != "assistant":
+                self._goes_on = self._goes_on or message.role == "tool"
+                continue
+            if self._first is None or not self._goes_on:
+                self._first = message
+            self._goes_on = False
+
+    @property
+    def begun_by(self) -> Message | None:
+        """The answer; ``None`` where the history ends in no loop, so that a request begins a turn."""
+        return self._first if self._goes_on else None

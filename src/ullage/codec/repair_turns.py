@@ -24,8 +24,17 @@ def in_turns(messages: Sequence[Message], target: Target, notes: Notes, *, chain
     made: list[Message] = []
     if not messages and not chained:
         _add(made, "begin", "user", BEGIN, notes)
+    made += continued(None, messages, target, notes, chained=chained)
+    close(made, target, notes)
+    return made
+
+
+def continued(
+    previous: Message | None, messages: Sequence[Message], target: Target, notes: Notes, *, chained: bool
+) -> list[Message]:
+    """The messages as they stand behind ``previous``, with stand-ins between them and none at their end."""
+    made: list[Message] = []
     for message in messages:
-        previous = made[-1] if made else None
         if previous is None:
             if message.role == "assistant" and target.user_first and not chained:
                 _add(made, message.id, "user", BEGIN, notes)
@@ -35,11 +44,16 @@ def in_turns(messages: Sequence[Message], target: Target, notes: Notes, *, chain
         elif message.role in ("user", "system") and previous.role == "tool" and target.answer_after_tools:
             _add(made, previous.id, "assistant", NOTED, notes)
         made.append(message)
+        previous = message
+    return made
+
+
+def close(made: list[Message], target: Target, notes: Notes) -> None:
+    """Alter the end of the messages in place, where the target would not go on from it."""
     if made and made[-1].role == "assistant" and target.user_last and not is_paused(made[-1]):
         _add(made, made[-1].id, "user", GO_ON, notes)
     if made and made[-1].role == "assistant" and not target.space_at_end:
         made[-1] = _trimmed(made[-1], notes)
-    return made
 
 
 def _trimmed(message: Message, notes: Notes) -> Message:

@@ -51,6 +51,8 @@ VERSION: Final = "2023-06-01"
 """https://platform.claude.com/docs/en/api/versioning"""
 MAX_OUTPUT: Final = 16_000
 """Tokens, where nobody says: the field is required. The reserve that the meter keeps by default."""
+MOST_MARKS: Final = 4
+"""Cache markers in one request: https://platform.claude.com/docs/en/build-with-claude/prompt-caching."""
 _UNCOUNTED: Final = frozenset(
     {"max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata", "service_tier", "container"}
 )
@@ -108,14 +110,15 @@ def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: B
     system = [_system(sending, block) for block in request.system if block.text]
     tools = [tool for one in request.tools if (tool := _tool(one, blocks)) is not None]
     turns = [
-        (role, [block for message in run for block in _message(sending, message, blocks)])
-        for role, run in groupby(request.messages, key=_role)
+        (role, [block for message in run for block in content_of(sending, message, blocks)])
+        for role, run in groupby(request.messages, key=speaker)
     ]
     written_system = [blocks.add("system", block) for block in system]
     written_tools = [blocks.add("tool", tool) for tool in tools]
     written = [(role, content, [blocks.add(role, block) for block in content]) for role, content in turns if content]
     if options.cache is not None:
-        _mark(options.cache, system, written_system, tools, written_tools, written)
+        _mark_head(options.cache, system, written_system, tools, written_tools)
+        mark_turns(options.cache, written)
     body: dict[str, object] = {"model": request.model}
     if written_system:
         body["system"] = written_system
@@ -125,7 +128,8 @@ def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: B
     return body
 
 
-def _role(message: Message) -> str:
+def speaker(message: Message) -> str:
+    """Whose a message is on this wire: neighbours of one speaker are one wire message."""
     return "assistant" if message.role == "assistant" else "user"
 
 
@@ -154,7 +158,8 @@ def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
     return {**declared, "defer_loading": True} if tool.deferred else declared
 
 
-def _message(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Block]:
+def content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Block]:
+    """The content blocks of one message."""
     for part in message.parts:
         if message.role == "system" and isinstance(part, TextPart):
             yield {"type": "text", "text": f"<system>\n{part.text}\n</system>"}
@@ -234,30 +239,42 @@ def _source(held: Held) -> dict[str, Any]:
     return {"type": "file", "file_id": held.file_id}
 
 
-def _mark(
+def _mark_head(
     marks: CacheMarks,
     system: list[dict[str, Any]],
     written_system: list[msgspec.Raw],
     tools: list[dict[str, Any] | msgspec.Raw],
     written_tools: list[msgspec.Raw],
-    turns: list[tuple[str, list[Block], list[msgspec.Raw]]],
 ) -> None:
-    """Puts the markers on the written blocks. Thinking can't carry one, nor can a block that goes out as it came."""
-    marker: Mapping[str, str] = {"type": "ephemeral"} if marks.ttl == "5m" else {"type": "ephemeral", "ttl": marks.ttl}
+    marker = _marker(marks)
     if marks.system and system:
         _mark_last(system, written_system, marker)
     elif marks.system and tools:
         _mark_last(tools, written_tools, marker)
-    left = min(marks.messages, 3 if marks.system else 4)
+
+
+def mark_turns(marks: CacheMarks, turns: list[tuple[str, list[Block], list[msgspec.Raw]]]) -> None:
+    """Puts the markers on the written blocks of wire messages: their speaker, their blocks, and these as written."""
+    marker = _marker(marks)
+    left = min(marks.messages, MOST_MARKS - 1 if marks.system else MOST_MARKS)
     for role, content, written in reversed(turns):
         if left and role == "user" and _mark_last(content, written, marker):
             left -= 1
 
 
+def _marker(marks: CacheMarks) -> Mapping[str, str]:
+    return {"type": "ephemeral"} if marks.ttl == "5m" else {"type": "ephemeral", "ttl": marks.ttl}
+
+
+def can_be_marked(block: Block) -> bool:
+    """Whether a block can carry a marker: thinking can't, nor can one that goes out as it came."""
+    return isinstance(block, dict) and block.get("type") not in ("thinking", "redacted_thinking")
+
+
 def _mark_last(blocks: list[Any], written: list[msgspec.Raw], marker: Mapping[str, str]) -> bool:
     for at in range(len(blocks) - 1, -1, -1):
         block = blocks[at]
-        if isinstance(block, dict) and block.get("type") not in ("thinking", "redacted_thinking"):
+        if can_be_marked(block):
             written[at] = msgspec.Raw(msgspec.json.encode({**block, "cache_control": marker}))
             return True
     return False

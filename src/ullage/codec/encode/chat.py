@@ -56,7 +56,7 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
     messages = [blocks.add("system", one) for one in _system(sending)]
     tools = [blocks.add("tool", _tool(tool)) for tool in request.tools]
     for message in request.messages:
-        messages += [blocks.add("message", one) for one in _messages(sending, message, blocks)]
+        messages += [blocks.add("message", one) for one in items_of(sending, message, blocks)]
     body: dict[str, object] = {"model": request.model, "messages": messages}
     if tools:
         body["tools"] = tools
@@ -109,7 +109,8 @@ def _tool(tool: Tool) -> dict[str, Any] | msgspec.Raw:
     return tool.schema if is_whole(tool) else {"type": tool.kind, tool.kind: tool.schema}
 
 
-def _messages(sending: Sending, message: Message, blocks: Blocks) -> Iterator[dict[str, Any]]:
+def items_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[dict[str, Any]]:
+    """One message as the messages of this wire."""
     if message.role == "assistant":
         answer = _answer(sending, message, blocks)
         if answer is not None:

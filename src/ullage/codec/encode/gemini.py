@@ -8,7 +8,7 @@ API wants as many of them as there were calls.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -81,14 +81,14 @@ def _name(request: Request) -> str:
 
 def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: Blocks) -> dict[str, object]:
     sending = Sending.of(request, policy, options)
-    names = {part.call_id: part.name for message in request.messages for part in message.of_type(ToolCallPart)}
+    names = call_names(request.messages)
     system = [blocks.add("system", {"text": block.text}) for block in request.system if block.text]
     tools = list(_tools(request.tools, blocks))
     contents: list[dict[str, object]] = []
-    for role, run in groupby(request.messages, key=_turn):
-        parts = [blocks.add(role, part) for message in run for part in _parts(sending, message, names, blocks)]
+    for role, run in groupby(request.messages, key=turn_of):
+        parts = [blocks.add(role, part) for message in run for part in parts_of(sending, message, names, blocks)]
         if parts:
-            contents.append({"role": "model" if role == "model" else "user", "parts": parts})
+            contents.append({"role": content_role(role), "parts": parts})
     body: dict[str, object] = {"contents": contents}
     if system:
         body["systemInstruction"] = {"parts": system}
@@ -97,7 +97,17 @@ def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: B
     return merged({**body, **request.params}, [("generationConfig", _generation(request, options))])
 
 
-def _turn(message: Message) -> str:
+def call_names(messages: Sequence[Message]) -> dict[str, str]:
+    """The tools that were called, by the ids of their calls."""
+    return {part.call_id: part.name for message in messages for part in message.of_type(ToolCallPart)}
+
+
+def content_role(turn: str) -> str:
+    """The role of the content that a turn is sent as."""
+    return "model" if turn == "model" else "user"
+
+
+def turn_of(message: Message) -> str:
     """Answers in a row are one content, and so are results; a user's words stay apart from them."""
     if message.role == "assistant":
         return "model"
@@ -142,7 +152,8 @@ def _declaration(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, **described, **schema}
 
 
-def _parts(sending: Sending, message: Message, names: dict[str, str], blocks: Blocks) -> Iterator[Any]:
+def parts_of(sending: Sending, message: Message, names: Mapping[str, str], blocks: Blocks) -> Iterator[Any]:
+    """The parts of one message; ``names`` are those of ``call_names``."""
     for part in message.parts:
         if message.role == "system" and isinstance(part, TextPart):
             yield {"text": f"<system>\n{part.text}\n</system>"}
@@ -187,7 +198,7 @@ def _id(sending: Sending, call_id: str) -> dict[str, str]:
     return {"id": call_id}
 
 
-def _result(sending: Sending, part: ToolResultPart, names: dict[str, str], blocks: Blocks) -> Iterator[Any]:
+def _result(sending: Sending, part: ToolResultPart, names: Mapping[str, str], blocks: Blocks) -> Iterator[Any]:
     media = [_media(sending, one, blocks) for one in part.content if isinstance(one, ImagePart | FilePart)]
     name = part.name or names.get(part.call_id) or part.call_id
     response: dict[str, Any] = {"name": name, **_id(sending, part.call_id), "response": _response(part)}

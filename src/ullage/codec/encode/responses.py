@@ -7,7 +7,7 @@ itself is refused without the reasoning that stood before it, so it loses its id
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -110,9 +110,9 @@ def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: B
     tools = [blocks.add("tool", tool) for one in request.tools if (tool := _tool(one, blocks)) is not None]
     if tools:
         body["tools"] = tools
-    kinds = _call_kinds(sending)
+    kinds = call_kinds(sending, request.messages)
     for message in request.messages:
-        items += [blocks.add("item", item) for item in _items(sending, message, kinds, blocks)]
+        items += [blocks.add("item", item) for item in items_of(sending, message, kinds, blocks)]
     body["input"] = items
     if request.chained:
         name = "conversation" if request.chained.startswith("conv_") else "previous_response_id"
@@ -136,17 +136,18 @@ def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
     return {**declared, "defer_loading": True} if tool.deferred else declared
 
 
-def _call_kinds(sending: Sending) -> dict[str, str]:
+def call_kinds(sending: Sending, messages: Sequence[Message]) -> dict[str, str]:
     """Call ids of custom tools, whose results are items of another kind."""
     return {
         part.call_id: "custom_tool_call_output"
-        for message in sending.request.messages
+        for message in messages
         for part in message.of_type(ToolCallPart)
         if part.provider is not None and text_in(sending.fields(part.provider), "type") == "custom_tool_call"
     }
 
 
-def _items(sending: Sending, message: Message, kinds: dict[str, str], blocks: Blocks) -> Iterator[Item]:
+def items_of(sending: Sending, message: Message, kinds: Mapping[str, str], blocks: Blocks) -> Iterator[Item]:
+    """One message as the items of this wire; ``kinds`` are those of ``call_kinds``."""
     if message.role == "assistant":
         yield from _answer(sending, message, blocks)
         return
