@@ -69,7 +69,7 @@ def read_config(path: Path, *, place: Literal["user file", "project file"] = "us
     value that a key can't take, or a secret.
     """
     try:
-        text = path.read_bytes().decode()
+        text = path.read_bytes().decode("utf-8-sig")  # editors of Windows begin a file with its mark
     except OSError as problem:
         raise SettingError(f"{path} can't be read ({problem.strerror}). Check who may read it.") from problem
     except UnicodeDecodeError as problem:

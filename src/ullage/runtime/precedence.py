@@ -196,7 +196,9 @@ def checked(layer: Layer) -> Layer:
         try:
             read[key] = _read(key, value, layer)
         except SettingError as problem:
-            raise SettingError(f"{layer.where(key)}: {problem}") from problem
+            raise SettingError(f"{layer.where(*_path_of_problem(key, value))}: {problem}") from problem
+        if key in _TABLES and layer.place != "argument":
+            _refuse_secrets(key, read[key], layer)
     return replace(layer, said=read)
 
 
@@ -211,17 +213,41 @@ def _unknown(key: str) -> str:
 
 def _read(key: str, value: object, layer: Layer) -> object:
     read = read_value(key, value)
-    if key in _TABLES and layer.place != "argument":
-        for secret in literal_secrets(read, key):
-            raise SettingError(
-                f"{secret} holds a secret, and none may lie in a file or a session. "
-                + ('Write "${NAME}" for a variable of the environment.' if key == "mcp" else "Remove it.")
-            )
     if layer.path is not None and isinstance(read, Path):
         return layer.path.parent / read
     if layer.path is not None and key == "trusted":
         return tuple(layer.path.parent / each for each in read)
     return read
+
+
+def _refuse_secrets(key: str, table: object, layer: Layer) -> None:
+    for path in literal_secrets(table, (key,)):
+        instead = 'Write "${NAME}" for a variable of the environment.' if key == "mcp" else "Remove it."
+        raise SettingError(
+            f"{layer.where(*path)}: {'.'.join(path)} holds a secret, and none may lie in a file or a session. {instead}"
+        )
+
+
+def _path_of_problem(key: str, value: object) -> tuple[str, ...]:
+    """The key that can't be, or the first entry in its table that can't be by itself."""
+    if not isinstance(value, Mapping) or key not in _TABLES:
+        return (key,)
+    for name, entry in value.items():
+        if key == "models" and isinstance(entry, Mapping):
+            for each in entry:
+                if not _can_be(key, {name: {each: entry[each]}}):
+                    return (key, name, each)
+        elif not _can_be(key, {name: entry}):
+            return (key, name)
+    return (key,)
+
+
+def _can_be(key: str, value: object) -> bool:
+    try:
+        read_value(key, value)
+    except SettingError:
+        return False
+    return True
 
 
 def _check_places(layer: Layer, trusted: tuple[Path, ...]) -> None:

@@ -246,15 +246,15 @@ def _server(name: str, given: object) -> McpServer:
     return server
 
 
-def literal_secrets(given: object, path: str = "") -> list[str]:
-    """Where a table holds a secret itself rather than a ``${NAME}``: dotted keys, in order."""
+def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Where a table holds a secret itself rather than a ``${NAME}``: the path of each, in order."""
     if isinstance(given, McpServer):
         given = {"env": given.env, "headers": given.headers}
     if not isinstance(given, Mapping):
         return []
-    found: list[str] = []
+    found: list[tuple[str, ...]] = []
     for key, value in given.items():
-        here = f"{path}.{key}" if path else str(key)
+        here = (*path, str(key))
         if is_secret_name(str(key)) and isinstance(value, str) and value and not _REFERENCE.search(value):
             found.append(here)
         found.extend(literal_secrets(value, here))

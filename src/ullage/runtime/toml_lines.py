@@ -16,7 +16,7 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
     The path is said by the first run of lines after a readable beginning that makes another readable beginning with
     the path in it. Exact for whatever tomllib reads, multi-line values and quoted or dotted keys included.
     """
-    lines = text.splitlines()
+    lines = text.replace("\r\n", "\n").split("\n")
     if len(lines) > LONGEST:
         return None
     begins = 0

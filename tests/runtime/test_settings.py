@@ -1,0 +1,129 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.house.pages import ROOT
+from ullage.errors import SettingError
+from ullage.meter.meter import Meter
+from ullage.runtime.setting_values import McpServer
+from ullage.runtime.settings import EVERYWHERE, KEYS, PER_MODEL, Settings, changed, environment_name, meaning_of
+from ullage.wire.call import Retries
+from ullage.wire.client import Timeouts
+
+
+def test_the_defaults_are_those_of_the_parts_they_are_for() -> None:
+    settings, meter = Settings(), Meter().reading()
+    assert settings.connect_s == Timeouts().connect_s
+    assert settings.first_byte_s == Timeouts().first_byte_s
+    assert settings.between_s == Timeouts().between_s
+    assert settings.tries == Retries().tries
+    assert settings.trigger == 0.8 and meter.compaction_point is None
+    assert settings.policy.include_in_context and settings.policy.strip == "none"
+
+
+def test_every_key_says_what_it_means_and_reads_its_own_default() -> None:
+    for key in KEYS:
+        meaning = meaning_of(key)
+        assert meaning.meaning and set(meaning.places) <= set(EVERYWHERE)
+        default = getattr(Settings(), key)
+        assert meaning.read(default) == default
+
+
+def test_a_change_leaves_the_given_settings_as_they_are() -> None:
+    before = Settings()
+    after = changed(before, {"window": "200k", "auto": "no"})
+    assert (after.window, after.auto) == (200_000, False)
+    assert before == Settings()
+
+
+def test_an_unknown_key_is_named_with_the_nearest() -> None:
+    with pytest.raises(SettingError, match=r"no setting 'max-step'. Did you mean 'max_steps'\?"):
+        changed(Settings(), {"max-step": 3})
+
+
+WRONG: dict[str, Any] = {
+    "trigger": 0, "window": 0, "reserve": -1, "auto": "perhaps", "strip": "some", "estimator": "guess", "keep": 1,
+    "effort": "huge", "temperature": float("nan"), "wire": "smoke", "max_steps": 2.5, "budget_usd": "much",
+    "flush_s": 0.2, "flush_bytes": 4096, "instructions": ["../secret"], "tools": 3, "root": 3, "params": [], "model": 1,
+    "mcp": {"a": {}}, "models": {"m": 1}, "lease_ttl_s": 0, "max_output": True, "cancel_tools": "kill",
+    "near_limit": 1.5, "background_at": 1, "trusted": 1, "approve": [""], "near_limit_off": 0.9,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_value_that_can_not_be_is_refused_with_its_key(key: str) -> None:
+    with pytest.raises(SettingError, match=key):
+        changed(Settings(), {key: WRONG[key]})
+    with pytest.raises(SettingError, match=key):
+        Settings(**{key: WRONG[key]})
+
+
+def test_a_refusal_says_what_is_allowed() -> None:
+    with pytest.raises(SettingError, match="there are none, all, all_but_last"):
+        changed(Settings(), {"strip": "some"})
+    with pytest.raises(SettingError, match="above 0 and below 1"):
+        changed(Settings(), {"keep": 2})
+
+
+def test_the_table_of_a_model_holds_only_keys_of_a_model() -> None:
+    read = Settings(models={"m": {"window": "32k"}})
+    assert read.models == {"m": {"window": 32_000}}
+    with pytest.raises(SettingError, match=r"models\.m can't set 'windo'. Did you mean 'window'"):
+        Settings(models={"m": {"windo": 1}})
+    assert set(PER_MODEL) == {
+        "window", "default_window", "reserve", "trigger", "max_output", "effort", "thinking_budget", "temperature",
+        "params",
+    }  # fmt: skip
+
+
+def test_what_a_call_asks_for_is_handed_over_whole() -> None:
+    options = Settings(max_output="2k", effort="none", thinking_budget=0, temperature=1).options  # type: ignore[arg-type]
+    assert (options.max_output, options.effort, options.thinking_budget, options.temperature) == (2_000, "none", 0, 1.0)
+
+
+def test_a_function_may_count_text() -> None:
+    assert callable(changed(Settings(), {"estimator": len}).estimator)
+
+
+def test_tables_and_trust_have_no_variable() -> None:
+    assert environment_name("trigger") == "ULLAGE_TRIGGER"
+    assert [environment_name(key) for key in ("params", "mcp", "models")] == ["", "", ""]
+
+
+def test_a_refused_table_is_not_printed() -> None:
+    with pytest.raises(SettingError) as caught:
+        Settings(mcp={"a": {"headers": {"Authorization": "hush"}}})  # type: ignore[dict-item]
+    assert "hush" not in str(caught.value)
+    assert "hush" not in repr(Settings(mcp={"a": McpServer(url="http://x", headers={"Authorization": "hush"})}))
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "window": st.integers(1, 10**7),
+            "trigger": st.floats(0.01, 1) | st.integers(2, 10**7),
+            "auto": st.booleans(),
+            "keep": st.floats(0.01, 0.99),
+            "tools": st.lists(st.text("abc_", min_size=1)),
+            "max_steps": st.integers(1, 10**4),
+        },
+    )
+)
+def test_reading_what_was_read_changes_nothing(changes: dict[str, Any]) -> None:
+    settings = changed(Settings(), changes)
+    assert changed(settings, {key: getattr(settings, key) for key in KEYS}) == settings
+    written = {key: value if isinstance(value, list) else str(value) for key, value in changes.items()}
+    assert changed(Settings(), written) == settings
+
+
+def test_every_key_is_in_the_documentation_once() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8").partition("## Of an agent")[2]
+    assert [page.count(f"\n| `{key}` |") for key in KEYS] == [1] * len(KEYS)
+
+
+def test_a_directory_may_be_below_home() -> None:
+    assert Settings(root=Path("~/x")).root == Path.home() / "x"
