@@ -94,9 +94,11 @@ def test_a_refused_change_leaves_what_counted() -> None:
     assert resolved.settings == Settings()
 
 
-@pytest.mark.parametrize("key", ["base_url", "mcp", "approve", "tools", "root"])
+@pytest.mark.parametrize("key", ["base_url", "mcp", "approve", "tools", "root", "budget_usd"])
 def test_a_project_says_where_keys_go_and_what_runs_only_where_it_is_trusted(key: str) -> None:
-    value = {"base_url": "https://other", "mcp": {"a": {"command": "x"}}, "root": "/"}.get(key, ["shell"])
+    value = {"base_url": "https://other", "mcp": {"a": {"command": "x"}}, "root": "/", "budget_usd": 9}.get(
+        key, ["shell"]
+    )
     files = [project(**{key: value})]
     with pytest.raises(SettingError, match=rf"ullage.toml: a project's file may not say {key}"):
         resolve({}, {}, files, {})
@@ -110,6 +112,17 @@ def test_a_project_can_not_trust_itself() -> None:
         resolve({}, {}, [project(trusted=["."], tools=["shell"])], {})
     with pytest.raises(SettingError, match="may not say trusted"):
         resolve({"trusted": [str(ROOT)]}, {}, [project(trusted=["/"])], {})
+
+
+def test_neither_a_link_nor_dots_make_a_directory_trusted(tmp_path: Path) -> None:
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "ours" / "link").symlink_to(tmp_path / "theirs")
+    for inside in ("link", "../theirs"):
+        layer = Layer(place="project file", said={"tools": ["shell"]}, path=tmp_path / "ours" / inside / "ullage.toml")
+        with pytest.raises(SettingError, match="may not say tools"):
+            resolve({"trusted": [tmp_path / "ours"]}, {}, [layer], {})
+        assert resolve({"trusted": [tmp_path / "theirs"]}, {}, [layer], {}).settings.tools == ("shell",)
 
 
 def test_directories_of_a_file_are_relative_to_it() -> None:

@@ -59,7 +59,7 @@ def test_a_server_has_a_command_or_a_url() -> None:
         {"command": "x", "env": {"A": 1}},
     ):
         with pytest.raises(
-            ValueError, match="the server 'a' has a command or a url|such as 'a' has only|env of the server 'a' holds"
+            ValueError, match=r"the server 'a' has a command or a url|such as 'a' has only|env of the server 'a' holds"
         ):
             values.servers({"a": wrong})
     with pytest.raises(ValueError, match="args of the server 'a': give a list"):

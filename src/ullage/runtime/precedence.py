@@ -5,7 +5,8 @@
     resolved = resolved.change({"trigger": 0.9})          # in a running session: counts from now on
 
 What a layer says of one model (``[models."claude-haiku-4-5"]``) wins over what the same layer says of all. Of the
-tables ``params``, ``mcp`` and ``models`` each entry is looked up by itself. Pure but for ``~`` in a directory.
+tables ``params``, ``mcp`` and ``models`` each entry is looked up by itself. Nothing is read but links, to see
+whether a directory is a trusted one.
 """
 
 from __future__ import annotations
@@ -262,13 +263,16 @@ def _check_places(layer: Layer, trusted: tuple[Path, ...]) -> None:
             continue
         said = "" if key == "trusted" else ", or add its directory to `trusted` in your own file"
         raise SettingError(
-            f"{where}: a project's file may not say {key}, which decides where keys go or what runs unasked. "
+            f"{where}: a project's file may not say {key}, which decides where keys go, what runs unasked or what is spent. "
             f"Say it as {_listed(places)}{said}."
         )
 
 
 def _is_trusted(layer: Layer, trusted: tuple[Path, ...]) -> bool:
-    return layer.path is not None and any(layer.path.parent.is_relative_to(each) for each in trusted)
+    if layer.path is None:
+        return False
+    directory = layer.path.parent.resolve()  # a link or ".." must not make a directory look trusted
+    return any(directory.is_relative_to(each.resolve()) for each in trusted)
 
 
 def _listed(places: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ EVERYWHERE: Final[tuple[Place, ...]] = get_args(Place)
 NO_ENVIRONMENT: Final[tuple[Place, ...]] = ("argument", "session", "user file", "project file")
 """Tables, which a variable can't hold."""
 NOT_BY_A_PROJECT: Final[tuple[Place, ...]] = ("argument", "session", "user file", "environment")
-"""What decides where keys go, what is started and what is asked first: of a project's file only where it is trusted."""
+"""What decides where keys go, what runs, what is asked first and what is spent: of a project's file only where it is trusted."""
 AT_THE_START: Final[tuple[Place, ...]] = ("argument", "user file", "environment")
 
 
@@ -175,16 +175,26 @@ class Settings:
     between_s: float = _setting(180.0, "the longest silence inside an answer", _SECONDS, unit="seconds")
     budget_tokens: int | None = _setting(
         None, "what a session may use, input and output of all its calls together", values.optional(_COUNT),
-        unit="tokens", said="no end",
+        unit="tokens", places=NOT_BY_A_PROJECT, said="no end",
     )  # fmt: skip
     budget_usd: float | None = _setting(
-        None, "what it may cost", values.optional(_SECONDS), unit="US dollars", said="no end"
+        None, "what it may cost", values.optional(_SECONDS), unit="US dollars", places=NOT_BY_A_PROJECT, said="no end"
     )
     budget_calls: int | None = _setting(
-        None, "how many model calls it may make", values.optional(_COUNT), unit="calls", said="no end"
+        None,
+        "how many model calls it may make",
+        values.optional(_COUNT),
+        unit="calls",
+        places=NOT_BY_A_PROJECT,
+        said="no end",
     )
     budget_s: float | None = _setting(
-        None, "how long its turns may take together", values.optional(_SECONDS), unit="seconds", said="no end"
+        None,
+        "how long its turns may take together",
+        values.optional(_SECONDS),
+        unit="seconds",
+        places=NOT_BY_A_PROJECT,
+        said="no end",
     )
     cancel_tools: Literal["stop", "finish"] = _setting(
         "stop", "what a cancel does to a running tool: `stop` ends it, `finish` lets it end and starts no other",

@@ -11,11 +11,11 @@ from typing import Final
 from ullage.runtime.settings import EVERYWHERE, KEYS, Meaning, Settings, meaning_of
 
 _IN_WORDS: Final = {
-    "argument": "argument",
-    "session": "session",
+    "argument": "an argument",
+    "session": "the session",
     "user file": "the user's file",
     "project file": "a project's file",
-    "environment": "environment",
+    "environment": "the environment",
 }
 
 
@@ -35,7 +35,7 @@ def _where(meaning: Meaning) -> str:
     if not missing:
         where = "everywhere"
     elif len(missing) < 3:
-        where = "not in " + " or ".join(_IN_WORDS[place].replace("environment", "the environment") for place in missing)
+        where = "not in " + " or ".join(_IN_WORDS[place] for place in missing)
     else:
         where = ", ".join(_IN_WORDS[place] for place in meaning.places)
     return f"{where}; per model" if meaning.per_model else where
