@@ -1,0 +1,131 @@
+"""Telling who watches what was stored, in this process and in others."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+
+from ullage.errors import StoreUnavailable
+from ullage.store.transaction import Change
+
+MOST_HELD = 1_000
+"""Changes that a watcher need not have taken yet; behind that it is told to read the database instead."""
+
+
+class Subscription:
+    """One watcher's news. All but its making belongs to its event loop."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+        self._held: deque[Change] = deque()
+        self._must_look = False
+        self._is_closed = False
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """See ``Watch.wait``. Raises ``StoreUnavailable`` once the store was closed."""
+        if not self._news.is_set():
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._news.wait()
+            except TimeoutError:
+                return False
+        self._raise_if_closed()
+        self._news.clear()
+        return True
+
+    def take(self) -> tuple[list[Change], bool]:
+        """What was stored since the last time, and whether there is more that has to be looked up."""
+        held, must_look = list(self._held), self._must_look
+        self._held.clear()
+        self._must_look = False
+        return held, must_look
+
+    def hear(self, change: Change | None) -> None:
+        """A change of this process, or ``None`` for something that has to be looked up."""
+        if change is None or not change.stored or len(self._held) >= MOST_HELD:
+            if len(self._held) >= MOST_HELD:
+                self._held.clear()
+            self._must_look = True
+        else:
+            self._held.append(change)
+        self._news.set()
+
+    def end(self) -> None:
+        self._is_closed = True
+        self._news.set()
+
+    def _raise_if_closed(self) -> None:
+        if self._is_closed:
+            raise StoreUnavailable("The store was closed while somebody watched it.")
+
+
+class Watchers:
+    """All subscriptions of one store. Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_session: dict[str, list[Subscription]] = {}
+
+    def add(self, subscription: Subscription) -> None:
+        with self._lock:
+            self._by_session.setdefault(subscription.session, []).append(subscription)
+
+    def remove(self, subscription: Subscription) -> None:
+        with self._lock:
+            remaining = self._by_session.get(subscription.session, [])
+            if subscription in remaining:
+                remaining.remove(subscription)
+            if not remaining:
+                self._by_session.pop(subscription.session, None)
+
+    def is_listening(self) -> bool:
+        return bool(self._by_session)
+
+    def tell(self, changes: list[Change]) -> None:
+        """These were committed by this store."""
+        with self._lock:
+            told = [(each, change) for change in changes for each in self._by_session.get(change.session, ())]
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Subscription, Change | None]]] = {}
+        for subscription, change in told:
+            by_loop.setdefault(subscription.loop, []).append((subscription, change))
+        self._deliver(by_loop)
+
+    def tell_foreign(self, sessions: set[str] | None) -> None:
+        """Another process stored something in these sessions, or nobody knows where."""
+        with self._lock:
+            told = [
+                each
+                for session, subscriptions in self._by_session.items()
+                if sessions is None or session in sessions
+                for each in subscriptions
+            ]
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Subscription, Change | None]]] = {}
+        for subscription in told:
+            by_loop.setdefault(subscription.loop, []).append((subscription, None))
+        self._deliver(by_loop)
+
+    def end(self) -> None:
+        """The store closes: nobody is told anything any more."""
+        with self._lock:
+            told = [each for subscriptions in self._by_session.values() for each in subscriptions]
+        for subscription in told:
+            _call(subscription.loop, subscription.end)
+
+    def _deliver(self, by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Subscription, Change | None]]]) -> None:
+        for loop, news in by_loop.items():
+            _call(loop, _hear_all, news)
+
+
+def _hear_all(news: list[tuple[Subscription, Change | None]]) -> None:
+    for subscription, change in news:
+        subscription.hear(change)
+
+
+def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *values: object) -> None:
+    with suppress(RuntimeError):  # the loop was closed: nobody listens there any more
+        loop.call_soon_threadsafe(function, *values)

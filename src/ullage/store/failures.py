@@ -1,0 +1,62 @@
+"""What SQLite says went wrong, in words that tell what to do next."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from ullage.errors import LedgerError, StoreUnavailable, UllageError
+
+
+class ReadOnlyStore(StoreUnavailable):
+    """The database can be read, but not written."""
+
+
+def failure(problem: sqlite3.Error, path: Path) -> UllageError:
+    """Our error for one of SQLite's. Codes: https://www.sqlite.org/rescode.html."""
+    extended = getattr(problem, "sqlite_errorcode", None) or 0
+    if isinstance(problem, sqlite3.IntegrityError):
+        return LedgerError(f"What was to be stored in {path} contradicts what is there ({problem}).")
+    match extended & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return StoreUnavailable(
+                f"The disk is full: nothing more can be stored in {path}. What was stored is unchanged. "
+                "Make room and try again; `ullage sessions` lists what may be deleted."
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            return ReadOnlyStore(
+                f"The database {path} may not be written ({problem}). Allow writing the file and its directory, "
+                "or point ULLAGE_DATA to another directory."
+            )
+        case sqlite3.SQLITE_CANTOPEN:
+            return StoreUnavailable(
+                f"The database {path} can't be opened ({problem}). Check that its directory exists and may be written, "
+                "or point ULLAGE_DATA to another directory."
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StoreUnavailable(
+                f"{path} is damaged or no database ({problem}). Nothing was written. Move it away together with the "
+                f"files {path.name}-wal and {path.name}-shm beside it to begin a new one, or put a backup in its "
+                f"place; `sqlite3 {path.name} .recover` saves what can be read."
+            )
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreUnavailable(
+                f"Another program has kept the database {path} locked ({problem}). Nothing was written. End that "
+                "program's transaction and try again."
+            )
+        case sqlite3.SQLITE_IOERR:
+            return StoreUnavailable(
+                f"The disk failed under the database {path} ({problem}). Nothing was acknowledged. Check the disk "
+                "and its free space, and try again."
+            )
+        case sqlite3.SQLITE_TOOBIG:
+            return StoreUnavailable(f"One value is larger than a row of {path} can hold ({problem}).")
+    return StoreUnavailable(f"The database {path} can't do what was asked ({problem}). Nothing was written.")
+
+
+def unusable(problem: OSError, path: Path) -> StoreUnavailable:
+    """Our error for a directory that can't be made, or a file that can't be looked at."""
+    return StoreUnavailable(
+        f"The database {path} can't be used ({problem.strerror or problem}). Make its directory and allow writing "
+        "there, or point ULLAGE_DATA to another directory."
+    )

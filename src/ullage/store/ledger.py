@@ -1,0 +1,142 @@
+"""Reading and writing a session's ledger within one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ullage.errors import CommandRefused, LedgerError, SessionNotFound
+from ullage.events import Event, Forked, MessageAdded, ModelChanged, Queued, SessionStarted
+from ullage.messages import Message, TextPart
+from ullage.store.queue import follow_queue
+from ullage.store.rows import Row, number, to_event, to_row
+from ullage.store.statements import statements
+from ullage.store.store import SessionRow
+from ullage.store.transaction import Change, Transaction
+
+TITLE_LENGTH = 80
+
+
+class Head(NamedTuple):
+    """Where a session stands. ``now`` is the database's clock, ``expires`` by it the end of the owner's lease."""
+
+    session: str
+    key: int
+    seq: int
+    owner: str
+    generation: int
+    expires: float
+    title: str
+    model: str
+    now: float
+
+
+def head(database: sqlite3.Connection, session: str) -> Head:
+    """Raises ``SessionNotFound``."""
+    row = database.execute(statements()["head"], (session,)).fetchone()
+    if row is None:
+        raise SessionNotFound(f"There is no session {session!r} in this store.")
+    return Head(session, *row)
+
+
+def create(work: Transaction, session: str, origin: str, events: Sequence[Event] = ()) -> Head:
+    """A new, empty session, as old as the first of the events it is made for.
+
+    Raises ``CommandRefused`` when the id is taken or is none.
+    """
+    if not session:
+        raise CommandRefused("A session needs an id that is not empty.")
+    if work.run("head", session).fetchone() is not None:
+        raise CommandRefused(f"There is a session {session!r} already. Choose another id, or go on with that one.")
+    now = work.run("now").fetchone()[0]
+    created = events[0].at if events and events[0].at else now
+    work.run("add_session", session, round(created, 3), round(now, 3), origin)
+    return head(work.database, session)
+
+
+def write(work: Transaction, where: Head, events: Sequence[Event], *, strict: bool = True) -> tuple[Event, ...]:
+    """Put the events behind the session's last one; gives them with their envelopes.
+
+    What they say of the queue is held against it: ``CommandRefused`` when a message does not wait (any more). With
+    ``strict=False``, for what was written elsewhere, such an event is stored and changes nothing.
+    """
+    if not events:
+        return ()
+    now = round(where.now, 3)
+    numbered = number(events, where.session, where.seq, now)
+    rows = [(where.key, *to_row(event)) for event in numbered]
+    work.database.executemany(statements()["add_event"], rows)
+    for event in numbered:
+        follow_queue(work, where.key, event, strict=strict)
+    title, model = _naming(where, numbered)
+    last = numbered[-1].seq
+    work.run("change_session", last, now, title, model, where.key)
+    for event in numbered:
+        if isinstance(event, Forked):
+            work.run("set_origin", event.origin, where.key)
+    work.changes.append(Change(where.session, last, numbered))
+    return numbered
+
+
+def append(
+    work: Transaction, where: Head, events: Sequence[Event], *, after: int, exact: bool, ends_draft: str
+) -> tuple[Event, ...]:
+    """See ``Store.append``. Raises ``LedgerError`` when ``after`` is ahead of the ledger."""
+    if after > where.seq:
+        raise LedgerError(f"Session {where.session!r} ends at event {where.seq}: none can follow event {after}.")
+    others = tuple(read(work.database, where, after=after)) if after < where.seq else ()
+    if exact and others:
+        return others
+    written = write(work, where, events)
+    if ends_draft:
+        work.run("end_draft", where.key, ends_draft)
+    return others + written
+
+
+def read(database: sqlite3.Connection, where: Head, *, after: int, limit: int | None = None) -> Iterator[Event]:
+    """Events with a higher number than ``after``, in order."""
+    for row in rows(database, where, after=after, limit=limit):
+        yield to_event(where.session, row)
+
+
+def rows(database: sqlite3.Connection, where: Head, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+    """The same as they are stored."""
+    most = -1 if limit is None else limit
+    for row in database.execute(statements()["read_events"], (where.key, after, most)):
+        yield Row(*row)
+
+
+def sessions(database: sqlite3.Connection, limit: int, before: float | None) -> list[SessionRow]:
+    """See ``Store.sessions``."""
+    found = database.execute(statements()["list_sessions"], (before, before, limit))
+    return [SessionRow(*row) for row in found]
+
+
+def about(database: sqlite3.Connection, session: str) -> SessionRow:
+    """Raises ``SessionNotFound``."""
+    head(database, session)
+    return SessionRow(*database.execute(statements()["about_session"], (session,)).fetchone())
+
+
+def _naming(where: Head, events: Sequence[Event]) -> tuple[str, str]:
+    """Title and model after these events: a given title, else the first that a person said."""
+    title, model = where.title, where.model
+    for event in events:
+        match event:
+            case SessionStarted():
+                title, model = event.title or title, event.model or model
+            case ModelChanged():
+                model = event.model
+            case MessageAdded(message=message) | Queued(message=message) if not title:
+                title = _first_words(message)
+            case _:
+                pass
+    return title, model
+
+
+def _first_words(message: Message) -> str:
+    if message.role != "user" or message.origin != "said":
+        return ""
+    said = next((part.text for part in message.of_type(TextPart) if part.text.strip()), "")
+    return " ".join(said[: 20 * TITLE_LENGTH].split())[:TITLE_LENGTH]

@@ -1,0 +1,162 @@
+"""Opening the database file: what is asked of SQLite, and bringing an older file to this version's schema.
+
+The reason of every PRAGMA is in docs/why/sqlite.md.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+from ullage.errors import StoreUnavailable
+from ullage.store.failures import failure, unusable
+from ullage.store.statements import migrations, schema
+
+VERSION = 1
+"""Of the schema, as ``PRAGMA user_version`` has it."""
+
+APPLICATION = 0x556C6C67
+"""``Ullg``, as ``PRAGMA application_id`` has it: the file is one of ours."""
+
+BUSY_TIMEOUT_S = 10.0
+"""How long a write waits for another process's. Theirs take milliseconds; a backup may take seconds."""
+
+OLDEST_SQLITE = (3, 35, 0)
+
+_FOR_ALL = "PRAGMA foreign_keys = ON; PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """The connection of the writer; makes the file and its directory where they are missing, private to the user.
+
+    Raises ``StoreUnavailable``.
+    """
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        oldest = ".".join(map(str, OLDEST_SQLITE))
+        raise StoreUnavailable(f"SQLite {sqlite3.sqlite_version} is too old for the store: it needs {oldest} or newer.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            path.touch(mode=0o600)
+    except OSError as problem:
+        raise unusable(problem, path) from problem
+    try:
+        database = _connect(path, "mode=rw")
+        try:
+            _prepare(database, path)
+        except BaseException:
+            database.close()
+            raise
+    except sqlite3.Error as problem:
+        raise failure(problem, path) from problem
+    return database
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that can't write. Where the log can't be shared (a directory that is read-only, with no other
+    process at it) the file is read as it stands. Raises ``StoreUnavailable``."""
+    try:
+        try:
+            return _opened(path, "mode=ro")
+        except sqlite3.OperationalError:
+            return _opened(path, "mode=ro&immutable=1")
+    except sqlite3.Error as problem:
+        raise failure(problem, path) from problem
+
+
+def bring_up_to_date(database: sqlite3.Connection, path: Path, *, by_migrations: bool = False) -> None:
+    """Make or migrate the tables, in one transaction. ``by_migrations`` makes new ones step by step.
+
+    Raises ``StoreUnavailable`` for a database of a newer version or of another program.
+    """
+    if _version(database) == VERSION and _application(database) == APPLICATION:
+        return
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(database)
+        _check(database, path, version)
+        if version == 0 and not by_migrations:
+            _run(database, schema())
+        else:
+            for step in migrations():
+                if step.version > version:
+                    _run(database, step.script)
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute(f"PRAGMA user_version = {VERSION}")
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def _prepare(database: sqlite3.Connection, path: Path) -> None:
+    if _page_count(database) == 0:
+        database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise StoreUnavailable(
+            f"The place of {path} can't hold a database that several programs use (its journal is {mode!r}, not WAL; "
+            "network file systems are like that). Point ULLAGE_DATA to a directory on a local disk."
+        )
+    database.executescript("PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;")
+    bring_up_to_date(database, path)
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    database = sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?{how}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_S,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    database.executescript(_FOR_ALL)
+    return database
+
+
+def _opened(path: Path, how: str) -> sqlite3.Connection:
+    database = _connect(path, how)
+    try:
+        _check(database, path, _version(database))
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _check(database: sqlite3.Connection, path: Path, version: int) -> None:
+    if version > VERSION and _application(database) == APPLICATION:
+        raise StoreUnavailable(
+            f"The database {path} was written by a newer Ullage (its version is {version}, this one reads {VERSION}). "
+            "Update Ullage, or point ULLAGE_DATA to another directory. Nothing was changed."
+        )
+    tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and _application(database) != APPLICATION:
+        raise StoreUnavailable(
+            f"{path} is the database of another program. Point ULLAGE_DATA to another directory. Nothing was changed."
+        )
+
+
+def _run(database: sqlite3.Connection, script: str) -> None:
+    """Every statement of a script within the transaction; ``executescript`` would commit first."""
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            database.execute(statement)
+            statement = ""
+
+
+def _version(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _application(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA application_id").fetchone()[0])
+
+
+def _page_count(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA page_count").fetchone()[0])

@@ -1,0 +1,99 @@
+"""The waiting messages, kept beside the ledger in the transactions that write it."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, NamedTuple
+
+from ullage.errors import CommandRefused
+from ullage.events import Event, Queued, QueueEdited, QueueLeft
+from ullage.messages import Message
+from ullage.store.rows import Row, to_event
+from ullage.store.statements import statements
+from ullage.store.store import QueueKind, QueueState, Receipt
+from ullage.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from ullage.store.ledger import Head
+
+
+class Queueing(NamedTuple):
+    """One row of the queue. ``queued`` is the number of the event that put it there, ``seq`` of its last content."""
+
+    kind: QueueKind
+    state: QueueState
+    queued: int
+    seq: int
+    at: float
+
+
+def follow_queue(work: Transaction, key: int, event: Event, *, strict: bool) -> None:
+    """Do to the queue what an event of the ledger says. Raises ``CommandRefused`` when it can't be done."""
+    match event:
+        case Queued(message=message, kind=kind):
+            if queued(work.database, key, message.id) is None:
+                work.run("enqueue", key, message.id, kind, event.seq, event.seq, event.at)
+                return
+            refusal = f"A message {message.id!r} was queued before."
+        case QueueEdited(message=message):
+            if work.run("requeue", event.seq, key, message.id).rowcount:
+                return
+            refusal = no_longer_waits(work.database, key, message.id)
+        case QueueLeft():
+            if work.run("leave_queue", event.how, key, event.message_id).rowcount:
+                return
+            refusal = no_longer_waits(work.database, key, event.message_id)
+        case _:
+            return
+    if strict:
+        raise CommandRefused(refusal)
+
+
+def no_longer_waits(database: sqlite3.Connection, key: int, message: str) -> str:
+    """The sentence that says why nothing can be done with a message."""
+    row = queued(database, key, message)
+    state = "was never queued" if row is None else f"was {row.state}"
+    return f"The message {message!r} does not wait: it {state}."
+
+
+def queued(database: sqlite3.Connection, key: int, message: str) -> Queueing | None:
+    """A message's row, also when it left the queue."""
+    row = database.execute(statements()["queued"], (key, message)).fetchone()
+    return None if row is None else Queueing(*row)
+
+
+def send(work: Transaction, where: Head, message: Message, kind: QueueKind) -> tuple[Receipt, Queued | None]:
+    """What ``Store.send`` answers, and the event to write for it: none where the message had been sent before."""
+    if not message.id:
+        raise CommandRefused("A message for the queue needs an id.")
+    row = queued(work.database, where.key, message.id)
+    if row is not None:
+        return receipt(work.database, where.key, message.id, row), None
+    place = 1 + _ahead(work.database, where.key, kind, where.seq + 1)
+    at = round(where.now, 3)
+    return Receipt(message.id, place, at), Queued(message=message, kind=kind, position=place, at=at)
+
+
+def receipt(database: sqlite3.Connection, key: int, message: str, row: Queueing) -> Receipt:
+    """Where a message that was sent before stands now."""
+    place = 1 + _ahead(database, key, row.kind, row.queued) if row.state == "pending" else 0
+    return Receipt(message, place, row.at, row.state, is_new=False)
+
+
+def pending(database: sqlite3.Connection, where: Head) -> list[tuple[Receipt, Message, QueueKind]]:
+    """What waits, in the order of delivery: those that steer, then those that follow up."""
+    waiting = []
+    for place, (message, kind, seq, at) in enumerate(database.execute(statements()["pending"], (where.key,)), 1):
+        waiting.append((Receipt(message, place, at, is_new=False), content(database, where, seq), kind))
+    return waiting
+
+
+def content(database: sqlite3.Connection, where: Head, seq: int) -> Message:
+    """The message that an event of the queue holds."""
+    event = to_event(where.session, Row(*database.execute(statements()["read_event"], (where.key, seq)).fetchone()))
+    assert isinstance(event, Queued | QueueEdited), f"event {seq} of {where.session!r} queues nothing"
+    return event.message
+
+
+def _ahead(database: sqlite3.Connection, key: int, kind: QueueKind, queued: int) -> int:
+    return int(database.execute(statements()["place_in_queue"], (key, kind, kind, queued)).fetchone()[0])

@@ -1,0 +1,251 @@
+"""The store in one SQLite file. What it guarantees is in docs/store.md, why it is made so in docs/why/sqlite.md."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from ullage.errors import CommandRefused, StoreUnavailable
+from ullage.events import Event, QueueEdited, QueueLeft
+from ullage.messages import Message
+from ullage.store import drafts, kept, leases, ledger, queue
+from ullage.store.calibration import data_directory
+from ullage.store.changes import Subscription, Watchers
+from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_checkpoint
+from ullage.store.failures import ReadOnlyStore, failure
+from ullage.store.following import Follower, look
+from ullage.store.opening import open_for_reading
+from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow
+from ullage.store.transaction import Transaction
+from ullage.store.writer import Writer
+
+T = TypeVar("T")
+
+FILE = "sessions.db"
+
+READERS = 3
+"""Threads that read at once: reading does not wait for writing, and a long read does not hold up a short one."""
+
+
+class SqliteStore:
+    """A ``Store`` (see ``ullage.store.store``) in the file ``path``; without one in the user's data directory.
+
+    Nothing is opened before it is used. Usable from several event loops and threads; any number of processes may use
+    one file. Close it, or what is waiting is written when the process ends.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = data_directory() / FILE if path is None else Path(path)
+        self._watchers = Watchers()
+        self._writer = Writer(self.path, self._watchers)
+        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ullage store reader")
+        self._mine = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._was_opened = False
+
+    # -- sessions --
+
+    async def create(self, session: str, events: Sequence[Event] = (), *, origin: str = "") -> tuple[Event, ...]:
+        def work(inside: Transaction) -> tuple[Event, ...]:
+            return ledger.write(inside, ledger.create(inside, session, origin, events), events)
+
+        return await self._writer.perform(work, durable=True)
+
+    async def sessions(self, *, limit: int = 100, before: float | None = None) -> list[SessionRow]:
+        return await self._read(lambda database: ledger.sessions(database, limit, before))
+
+    async def about(self, session: str) -> SessionRow:
+        return await self._read(lambda database: ledger.about(database, session))
+
+    async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        def work(database: sqlite3.Connection) -> list[Event]:
+            return list(ledger.read(database, ledger.head(database, session), after=after, limit=limit))
+
+        return await self._read(work)
+
+    # -- the driver --
+
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+        def work(inside: Transaction) -> Lease:
+            return leases.acquire(inside, ledger.head(inside.database, session), owner, ttl_s)
+
+        return await self._writer.perform(work)
+
+    async def renew(self, lease: Lease, *, ttl_s: float) -> None:
+        await self._writer.perform(lambda inside: leases.renew(inside, lease, ttl_s))
+
+    async def release(self, lease: Lease) -> None:
+        await self._writer.perform(lambda inside: leases.release(inside, lease))
+
+    async def append(
+        self,
+        lease: Lease,
+        events: Sequence[Event],
+        *,
+        after: int,
+        exact: bool = False,
+        durable: bool = False,
+        ends_draft: str = "",
+    ) -> tuple[Event, ...]:
+        def work(inside: Transaction) -> tuple[Event, ...]:
+            where = leases.held(inside, lease)
+            return ledger.append(inside, where, events, after=after, exact=exact, ends_draft=ends_draft)
+
+        return await self._writer.perform(work, durable=durable)
+
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+        await self._writer.perform(lambda inside: drafts.draft(inside, leases.held(inside, lease), pieces))
+
+    async def read_draft(self, session: str, *, call: str = "", after: int = -1) -> list[DraftPiece]:
+        def work(database: sqlite3.Connection) -> list[DraftPiece]:
+            rows = drafts.read_drafts(database, ledger.head(database, session))
+            pieces = (piece for row in rows for piece in row.pieces)
+            return [piece for piece in pieces if piece.offset > after and call in ("", piece.call)]
+
+        return await self._read(work)
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        packed = await asyncio.get_running_loop().run_in_executor(self._pool, pack_checkpoint, checkpoint)
+        await self._writer.perform(lambda inside: save_checkpoint(inside, leases.held(inside, lease), packed))
+
+    async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
+        return await self._read(lambda database: read_checkpoint(database, ledger.head(database, session), made_by))
+
+    # -- everybody --
+
+    async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
+        def work(inside: Transaction) -> tuple[Event, ...]:
+            return ledger.write(inside, ledger.head(inside.database, session), events)
+
+        return await self._writer.perform(work, durable=True)
+
+    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+        def work(inside: Transaction) -> Receipt:
+            where = ledger.head(inside.database, session)
+            receipt, queued = queue.send(inside, where, message, kind)
+            if queued is not None:
+                ledger.write(inside, where, [queued])
+            return receipt
+
+        return await self._writer.perform(work, durable=True)
+
+    async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
+        return await self._read(lambda database: queue.pending(database, ledger.head(database, session)))
+
+    async def edit(self, session: str, message: Message) -> Receipt:
+        def work(inside: Transaction) -> Receipt:
+            where = ledger.head(inside.database, session)
+            ledger.write(inside, where, [QueueEdited(message=message)])
+            row = queue.queued(inside.database, where.key, message.id)
+            assert row is not None, "an edit of a message that was never queued was written"
+            return queue.receipt(inside.database, where.key, message.id, row)
+
+        return await self._writer.perform(work, durable=True)
+
+    async def withdraw(self, session: str, message_id: str) -> Message:
+        def work(inside: Transaction) -> Message:
+            where = ledger.head(inside.database, session)
+            row = queue.queued(inside.database, where.key, message_id)
+            if row is None or row.state != "pending":
+                raise CommandRefused(queue.no_longer_waits(inside.database, where.key, message_id))
+            message = queue.content(inside.database, where, row.seq)
+            ledger.write(inside, where, [QueueLeft(message_id=message_id, how="withdrawn")])
+            return message
+
+        return await self._writer.perform(work, durable=True)
+
+    async def keep(self, session: str, data: bytes) -> str:
+        handle = await asyncio.get_running_loop().run_in_executor(self._pool, kept.handle_of, data)
+
+        def work(inside: Transaction) -> str:
+            return kept.keep(inside, ledger.head(inside.database, session), handle, data)
+
+        return await self._writer.perform(work)
+
+    async def kept(self, session: str, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
+        def work(database: sqlite3.Connection) -> bytes:
+            return kept.kept(database, ledger.head(database, session), handle, start, size)
+
+        return await self._read(work)
+
+    @asynccontextmanager
+    async def watch(self, session: str) -> AsyncIterator[Subscription]:
+        subscription = Subscription(session)
+        self._watchers.add(subscription)
+        try:
+            await self._read(lambda database: ledger.head(database, session))
+            yield subscription
+        finally:
+            self._watchers.remove(subscription)
+
+    async def follow(self, session: str, *, after: int = 0, offset: int = -1) -> AsyncIterator[Event | DraftPiece]:
+        follower = Follower(after, offset)
+        async with self.watch(session) as news:
+            must_look = True
+            while True:
+                changes, told_to_look = news.take()
+                for change in changes:
+                    fresh = follower.hear(change)
+                    while fresh is None:
+                        async for each in self._look(session, follower):
+                            yield each
+                        fresh = follower.hear(change)
+                    for each in fresh:
+                        yield each
+                if must_look or told_to_look:
+                    must_look = False
+                    async for each in self._look(session, follower):
+                        yield each
+                await news.wait()
+
+    async def _look(self, session: str, follower: Follower) -> AsyncIterator[Event | DraftPiece]:
+        is_all = False
+        while not is_all:
+            seen = await self._read(lambda database: look(database, session, follower.seq, follower.row))
+            for each in follower.read(seen):
+                yield each
+            is_all = seen.is_all
+
+    async def close(self) -> None:
+        self._watchers.end()
+        await asyncio.to_thread(self._close)
+
+    # -- inside --
+
+    def _close(self) -> None:
+        self._writer.finish()
+        self._pool.shutdown()
+        while self._connections:
+            self._connections.pop().close()
+
+    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What ``work`` gives, of one state of the database. Raises what it raises, and ``StoreUnavailable``."""
+        if not self._was_opened:
+            with suppress(ReadOnlyStore):
+                await self._writer.perform(lambda inside: None)
+            self._was_opened = True
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._pool, self._inside, work)
+        except RuntimeError as problem:
+            raise StoreUnavailable(f"The store of {self.path} was closed; open another one to go on.") from problem
+
+    def _inside(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            database: sqlite3.Connection | None = getattr(self._mine, "database", None)
+            if database is None:
+                database = self._mine.database = open_for_reading(self.path)
+                self._connections.append(database)
+            database.execute("BEGIN")
+            try:
+                return work(database)
+            finally:
+                database.execute("COMMIT")
+        except sqlite3.Error as problem:
+            raise failure(problem, self.path) from problem

@@ -1,0 +1,140 @@
+-- Every statement of the SQLite store, by name. Times are seconds since 1970 by the database's clock.
+
+-- name: head
+SELECT key, seq, owner, generation, expires, title, model, (julianday('now') - 2440587.5) * 86400.0
+FROM sessions WHERE id = ?;
+
+-- name: now
+SELECT (julianday('now') - 2440587.5) * 86400.0;
+
+-- name: add_session
+INSERT INTO sessions (id, title, model, created, changed, origin) VALUES (?, '', '', ?, ?, ?);
+
+-- name: change_session
+UPDATE sessions SET seq = ?, changed = ?, title = ?, model = ? WHERE key = ?;
+
+-- name: set_origin
+UPDATE sessions SET origin = ? WHERE key = ?;
+
+-- name: list_sessions
+SELECT id, title, model, created, changed, seq,
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin
+FROM sessions WHERE ? IS NULL OR changed < ? ORDER BY changed DESC, key DESC LIMIT ?;
+
+-- name: about_session
+SELECT id, title, model, created, changed, seq,
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin
+FROM sessions WHERE id = ?;
+
+-- name: unchanged_since
+SELECT id FROM sessions WHERE changed < ? ORDER BY changed;
+
+-- name: add_event
+INSERT INTO events (session, seq, name, at, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: read_events
+SELECT seq, name, at, body FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?;
+
+-- name: read_event
+SELECT seq, name, at, body FROM events WHERE session = ? AND seq = ?;
+
+-- name: newest_event
+SELECT coalesce(max(id), 0) FROM events;
+
+-- name: newest_draft
+SELECT coalesce(max(id), 0) FROM drafts;
+
+-- name: sessions_with_news
+SELECT sessions.id FROM (
+    SELECT session FROM events WHERE id > ? UNION SELECT session FROM drafts WHERE id > ?
+) AS news JOIN sessions ON sessions.key = news.session;
+
+-- name: take_lease
+UPDATE sessions SET owner = ?, generation = generation + 1,
+    expires = (julianday('now') - 2440587.5) * 86400.0 + ? WHERE key = ?;
+
+-- name: renew_lease
+UPDATE sessions SET expires = (julianday('now') - 2440587.5) * 86400.0 + ? WHERE key = ?;
+
+-- name: release_lease
+UPDATE sessions SET owner = '', expires = 0 WHERE id = ? AND owner = ? AND generation = ?;
+
+-- name: queued
+SELECT kind, state, queued, seq, at FROM queue WHERE session = ? AND message = ?;
+
+-- name: enqueue
+INSERT INTO queue (session, message, kind, state, queued, seq, at) VALUES (?, ?, ?, 'pending', ?, ?, ?);
+
+-- name: requeue
+UPDATE queue SET seq = ? WHERE session = ? AND message = ? AND state = 'pending';
+
+-- name: leave_queue
+UPDATE queue SET state = ? WHERE session = ? AND message = ? AND state = 'pending';
+
+-- name: place_in_queue
+SELECT count(*) FROM queue WHERE session = ? AND state = 'pending'
+    AND (kind > ? OR (kind = ? AND queued < ?));
+
+-- name: pending
+SELECT message, kind, seq, at FROM queue WHERE session = ? AND state = 'pending' ORDER BY kind DESC, queued;
+
+-- name: add_draft
+INSERT INTO drafts (session, call, first, last, seq, body) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: read_drafts
+SELECT id, call, first, seq, body FROM drafts WHERE session = ? AND id > ? ORDER BY id;
+
+-- name: end_draft
+DELETE FROM drafts WHERE session = ? AND call = ?;
+
+-- name: save_checkpoint
+INSERT INTO checkpoints (session, seq, made_by, is_packed, data) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (session) DO UPDATE SET
+    seq = excluded.seq, made_by = excluded.made_by, is_packed = excluded.is_packed, data = excluded.data;
+
+-- name: checkpoint
+SELECT seq, made_by, is_packed, data FROM checkpoints WHERE session = ? AND made_by = ?;
+
+-- name: add_blob
+INSERT INTO blobs (handle, data) VALUES (?, ?) ON CONFLICT (handle) DO NOTHING;
+
+-- name: keep
+INSERT INTO kept (session, blob) SELECT ?, key FROM blobs WHERE handle = ? ON CONFLICT DO NOTHING;
+
+-- name: kept
+SELECT blobs.key FROM kept JOIN blobs ON blobs.key = kept.blob WHERE kept.session = ? AND blobs.handle = ?;
+
+-- name: kept_handles
+SELECT blobs.handle, blobs.key FROM kept JOIN blobs ON blobs.key = kept.blob WHERE kept.session = ? ORDER BY blobs.key;
+
+-- name: copy_kept
+INSERT INTO kept (session, blob) SELECT ?, blob FROM kept WHERE session = ?;
+
+-- name: copy_events
+INSERT INTO events (session, seq, name, at, body)
+SELECT ?, seq, name, at, body FROM events WHERE session = ? AND seq <= ? ORDER BY seq;
+
+-- name: delete_queue
+DELETE FROM queue WHERE session = ?;
+
+-- name: delete_drafts
+DELETE FROM drafts WHERE session = ?;
+
+-- name: delete_checkpoint
+DELETE FROM checkpoints WHERE session = ?;
+
+-- name: orphans_of
+SELECT blob FROM kept AS own WHERE session = ?
+    AND NOT EXISTS (SELECT 1 FROM kept AS other WHERE other.blob = own.blob AND other.session <> own.session);
+
+-- name: delete_kept
+DELETE FROM kept WHERE session = ?;
+
+-- name: delete_blob
+DELETE FROM blobs WHERE key = ?;
+
+-- name: delete_events
+DELETE FROM events WHERE session = ?;
+
+-- name: delete_session
+DELETE FROM sessions WHERE key = ?;

@@ -1,0 +1,261 @@
+"""The one thread of a store that writes.
+
+Whatever waits when it comes round is one transaction, each write in a savepoint of its own: a write that is refused
+fails alone, and all share the cost of one commit. While somebody watches, the thread looks between writes whether
+another process has committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from ullage.errors import StoreUnavailable, UllageError
+from ullage.store.failures import failure
+from ullage.store.opening import open_for_writing
+from ullage.store.statements import statements
+from ullage.store.transaction import Change, Transaction
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 256
+"""Writes in one transaction: bounds how long the first of them waits for its answer."""
+
+POLL_S = 0.05
+"""How often another process's commits are looked for, while somebody watches."""
+
+
+class Audience(Protocol):
+    """Who is told of what was stored. Called in the writer's thread."""
+
+    def tell(self, changes: list[Change]) -> None:
+        """These were committed by this store."""
+        ...
+
+    def tell_foreign(self, sessions: set[str] | None) -> None:
+        """Another process committed something in these sessions; ``None``: it can't be said where."""
+        ...
+
+    def is_listening(self) -> bool: ...
+
+
+@dataclass(slots=True, eq=False)
+class _Write:
+    work: Callable[[Transaction], Any]
+    durable: bool
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    changes: list[Change] = field(default_factory=list)
+    result: Any = None
+    problem: Exception | None = None
+
+
+class Writer:
+    """See the head of the file. The thread begins with the first write and ends with ``close``."""
+
+    def __init__(self, path: Path, audience: Audience) -> None:
+        self.path = path
+        self._audience = audience
+        self._waiting: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._is_closed = False
+        self._database: sqlite3.Connection | None = None
+        self._inode = 0
+        self._data_version = self._newest_event = self._newest_draft = -1
+        self._polled = 0.0
+
+    async def perform(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
+        """What ``work`` gives, once it is stored. Cancelling does not undo it: it is performed all the same.
+
+        ``work`` may run twice, the second time after the first one was undone. Raises what ``work`` raises, and
+        ``StoreUnavailable``.
+        """
+        loop = asyncio.get_running_loop()
+        write = _Write(work, durable, loop, loop.create_future())
+        with self._starting:
+            if self._is_closed:
+                raise StoreUnavailable(f"The store of {self.path} was closed; open another one to go on.")
+            if self._thread is None:
+                # A daemon, so that a store that was never closed does not keep the process alive; what is waiting
+                # when the process ends is still written.
+                self._thread = threading.Thread(target=self._run, name="ullage store", daemon=True)
+                self._thread.start()
+                atexit.register(self.finish)
+            self._waiting.put(write)
+        return await write.future  # type: ignore[no-any-return]
+
+    def finish(self) -> None:
+        """Perform what is waiting, and end the thread. Blocks until then."""
+        with self._starting:
+            self._is_closed = True
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            self._waiting.put(None)
+            thread.join()
+        atexit.unregister(self.finish)
+
+    # -- in the thread --
+
+    def _run(self) -> None:
+        is_open = True
+        while is_open:
+            writes: list[_Write] = []
+            try:
+                first = self._waiting.get(timeout=POLL_S) if self._audience.is_listening() else self._waiting.get()
+                is_open = self._collect(first, writes)
+            except queue.Empty:
+                pass
+            if writes:
+                self._perform(writes)
+            if is_open and self._audience.is_listening() and time.monotonic() - self._polled >= POLL_S:
+                self._poll()
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _collect(self, first: _Write | None, writes: list[_Write]) -> bool:
+        """Everything that waits, up to a bound; False when the end was asked for."""
+        write = first
+        while write is not None:
+            writes.append(write)
+            if len(writes) >= MOST_AT_ONCE:
+                return True
+            try:
+                write = self._waiting.get_nowait()
+            except queue.Empty:
+                return True
+        return False
+
+    def _perform(self, writes: list[_Write]) -> None:
+        try:
+            self._commit(writes)
+        except (sqlite3.Error, StoreUnavailable):
+            # SQLite may have undone all of it. One at a time, those fail that can't be done, and no others.
+            for write in writes:
+                try:
+                    self._commit([write])
+                except sqlite3.Error as problem:
+                    write.problem = failure(problem, self.path)
+                    write.problem.__cause__ = problem
+                except StoreUnavailable as problem:
+                    write.problem = problem
+        stored = [change for write in writes if write.problem is None for change in write.changes]
+        if stored:
+            self._audience.tell(stored)
+        _answer(writes)
+
+    def _commit(self, writes: list[_Write]) -> None:
+        database = self._opened()
+        durable = any(write.durable for write in writes)
+        database.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            if self._audience.is_listening():
+                self._look_around(database)
+            for write in writes:
+                self._one(database, write)
+            newest = self._newest(database) if self._audience.is_listening() else None
+            database.execute("COMMIT")
+        except BaseException:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            raise
+        if newest is not None:
+            self._newest_event, self._newest_draft = newest
+
+    def _one(self, database: sqlite3.Connection, write: _Write) -> None:
+        write.result = write.problem = None
+        write.changes = []
+        database.execute("SAVEPOINT one")
+        try:
+            transaction = Transaction(database)
+            write.result = write.work(transaction)
+            write.changes = transaction.changes
+        except (UllageError, sqlite3.IntegrityError) as problem:
+            database.execute("ROLLBACK TO one")
+            write.problem = failure(problem, self.path) if isinstance(problem, sqlite3.Error) else problem
+        except sqlite3.Error:
+            raise
+        except Exception as problem:  # noqa: BLE001 - a fault of the caller's values must reach the caller, not end us
+            database.execute("ROLLBACK TO one")
+            write.problem = problem
+        database.execute("RELEASE one")
+
+    def _opened(self) -> sqlite3.Connection:
+        """The connection. Raises ``StoreUnavailable`` when its file is no longer the one that was opened."""
+        if self._database is None:
+            self._database = open_for_writing(self.path)
+            self._inode = os.stat(self.path).st_ino
+        try:
+            inode = os.stat(self.path).st_ino
+        except OSError:
+            inode = -1
+        if inode != self._inode:
+            raise StoreUnavailable(
+                f"The database {self.path} was moved or deleted while it was in use. Nothing was written. Put it back, "
+                "or start this program again."
+            )
+        return self._database
+
+    # -- other processes --
+
+    def _poll(self) -> None:
+        try:
+            self._look_around(self._opened())
+        except (sqlite3.Error, StoreUnavailable):
+            self._polled = time.monotonic()  # the next write says what is wrong
+
+    def _look_around(self, database: sqlite3.Connection) -> None:
+        """Tell of what others committed since the last look.
+
+        ``data_version`` of a connection changes with every commit but its own
+        (https://www.sqlite.org/pragma.html#pragma_data_version).
+        """
+        now = time.monotonic()
+        is_stale = now - self._polled > 20 * POLL_S
+        self._polled = now
+        version = database.execute("PRAGMA data_version").fetchone()[0]
+        if version == self._data_version:
+            return
+        known, self._data_version = self._data_version, version
+        before = (self._newest_event, self._newest_draft)
+        self._newest_event, self._newest_draft = self._newest(database)
+        if known < 0 or is_stale:
+            self._audience.tell_foreign(None)
+            return
+        found = {row[0] for row in database.execute(statements()["sessions_with_news"], before)}
+        self._audience.tell_foreign(found or None)
+
+    def _newest(self, database: sqlite3.Connection) -> tuple[int, int]:
+        event = database.execute(statements()["newest_event"]).fetchone()[0]
+        return event, database.execute(statements()["newest_draft"]).fetchone()[0]
+
+
+def _answer(writes: list[_Write]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Write]] = {}
+    for write in writes:
+        by_loop.setdefault(write.loop, []).append(write)
+    for loop, answered in by_loop.items():
+        with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, answered)
+
+
+def _settle(writes: list[_Write]) -> None:
+    for write in writes:
+        if write.future.done():
+            continue
+        if write.problem is not None:
+            write.future.set_exception(write.problem)
+        else:
+            write.future.set_result(write.result)
