@@ -263,7 +263,7 @@ def _check_places(layer: Layer, trusted: tuple[Path, ...]) -> None:
             continue
         said = "" if key == "trusted" else ", or add its directory to `trusted` in your own file"
         raise SettingError(
-            f"{where}: a project's file may not say {key}, which decides where keys go, what runs unasked or what is spent. "
+            f"{where}: a project's file may not say {key}, which decides where keys go, what runs or what is spent. "
             f"Say it as {_listed(places)}{said}."
         )
 
