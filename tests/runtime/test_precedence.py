@@ -144,7 +144,7 @@ def test_variables_are_read_as_people_write_them() -> None:
     [
         ({"ULLAGE_WINDW": "1"}, "ULLAGE_WINDW, which is no setting. Did you mean 'ULLAGE_WINDOW'"),
         ({"ULLAGE_WINDOW": "big"}, "ULLAGE_WINDOW: window='big' can't be"),
-        ({"ULLAGE_PARAMS": "x"}, "params='x' can't be: give a table"),
+        ({"ULLAGE_PARAMS": "x"}, "ULLAGE_PARAMS: params can't be said by a variable, only as argument, session"),
     ],
 )
 def test_a_wrong_variable_is_named(environment: dict[str, str], said: str) -> None:

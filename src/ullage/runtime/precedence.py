@@ -177,6 +177,8 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, object]:
         if not name.startswith("ULLAGE_") or name in NO_SETTINGS or not value.strip():
             continue
         key = name.removeprefix("ULLAGE_").lower()
+        if key in KEYS and not environment_name(key):
+            raise SettingError(f"{name}: {key} can't be said by a variable, only as {_listed(meaning_of(key).places)}.")
         if key in KEYS:
             said[key] = value
         elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=_ALIKE):

@@ -31,7 +31,7 @@ EVERYWHERE: Final[tuple[Place, ...]] = get_args(Place)
 NO_ENVIRONMENT: Final[tuple[Place, ...]] = ("argument", "session", "user file", "project file")
 """Tables, which a variable can't hold."""
 NOT_BY_A_PROJECT: Final[tuple[Place, ...]] = ("argument", "session", "user file", "environment")
-"""What decides where keys go, what runs, what is asked first, what is spent: in a project's file only if it is trusted."""
+"""What decides where keys go, what runs, is asked first or is spent: in a project's file only where it is trusted."""
 AT_THE_START: Final[tuple[Place, ...]] = ("argument", "user file", "environment")
 
 
