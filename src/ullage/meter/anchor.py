@@ -125,5 +125,5 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def begins_turn(role: Role, cost: MessageCost) -> bool:
-    """Whether a message of that role and cost holds a user's word, as against tool results that travel under the user's role."""
+    """Whether such a message holds a user's word, as against tool results that travel under the user's role."""
     return role == "user" and cost.added.users > 0

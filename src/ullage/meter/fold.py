@@ -445,7 +445,7 @@ class Fold(State):
         forecast = pending.forecast
         self.track.add(
             Step(
-                number=len(self.track.steps) + 1,
+                number=self.track.count + 1,
                 call=event.call,
                 estimated=forecast.tokens,
                 low=forecast.low,

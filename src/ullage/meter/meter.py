@@ -250,6 +250,34 @@ class Meter:
         """The messages in view, in order."""
         return tuple(entry.message for entry in self._fold.view)
 
+    def request(self, *, stream: bool = False) -> Request:
+        """The next request as the events have it: model, system, tools, parameters and the messages in view."""
+        fold = self._fold
+        return Request(
+            wire=fold.wire,
+            model=fold.model,
+            provider=fold.provider,
+            system=fold.system or (),
+            tools=fold.tools or (),
+            messages=self.messages,
+            params=fold.params,
+            stream=stream,
+        )
+
+    @property
+    def policy(self) -> ReasoningPolicy:
+        """Which earlier reasoning the application sends."""
+        return self._fold.policy
+
+    @property
+    def limits(self) -> Limits:
+        """What is known of the model's limits, with the settings on top of them."""
+        return self._fold.limits
+
+    def __len__(self) -> int:
+        """How many messages are in view."""
+        return len(self._fold.view)
+
     def usage_of(self, message: Message) -> Usage | None:
         """What the provider reported for the call that made a message."""
         return self._fold.usages.get(message.call or "")
@@ -346,7 +374,7 @@ class Meter:
 
     def _snapshot(self, forecast: Forecast, window: int | None) -> str:
         fold = self._fold
-        said = (fold.session, fold.seq, fold.model, forecast.tokens, forecast.low, forecast.high, window)
+        said = (fold.session, fold.revision, fold.model, forecast.tokens, forecast.low, forecast.high, window)
         return fingerprint.digest(repr(said))
 
     def _notes(self, forecast: Forecast) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ullage.meter.reading import Accuracy
@@ -39,30 +40,62 @@ class Step:
 NOTHING_COMPARED = Accuracy()
 
 
+@dataclass(frozen=True, slots=True)
+class StoredSteps:
+    """The steps of a checkpoint: how many, the errors that count for the median, and how to read the steps."""
+
+    count: int
+    errors: Callable[[], list[float]]
+    read: Callable[[], list[Step]]
+
+
 @dataclass(slots=True)
 class Track:
-    """The steps of a session and the median of their errors. First estimates are listed but not in the median."""
+    """The steps of a session and the median of their errors. First estimates are listed but not in the median.
 
-    steps: list[Step] = field(default_factory=list)
+    Of a checkpoint's steps nothing is read before it is asked for.
+    """
+
     inside: int = 0
     compared: int = 0
     last: Step | None = None
     accuracy: Accuracy = NOTHING_COMPARED
-    _errors: list[float] = field(default_factory=list)
+    stored: StoredSteps | None = None
+    _steps: list[Step] = field(default_factory=list)
+    _errors: list[float] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many steps there were."""
+        return len(self._steps) + (self.stored.count if self.stored else 0)
+
+    @property
+    def steps(self) -> list[Step]:
+        """All of them, oldest first."""
+        if self.stored is not None:
+            self._errors = self._sorted_errors()
+            self._steps = [*self.stored.read(), *self._steps]
+            self.stored = None
+        return self._steps
 
     def add(self, step: Step) -> None:
-        self.steps.append(step)
-        if step.actual is None or step.error_percent is None:
-            return
-        self.last = step
-        if not step.first:
-            self.compared += 1
-            self.inside += step.low <= step.actual <= step.high
-            insort(self._errors, abs(step.error_percent))
-        self.accuracy = self._accuracy()
+        """One more step."""
+        if step.actual is not None and step.error_percent is not None:
+            self.last = step
+            errors = self._sorted_errors()
+            if not step.first:
+                self.compared += 1
+                self.inside += step.low <= step.actual <= step.high
+                insort(errors, abs(step.error_percent))
+            self.accuracy = self._accuracy(errors)
+        self._steps.append(step)
 
-    def _accuracy(self) -> Accuracy:
-        errors = self._errors
+    def _sorted_errors(self) -> list[float]:
+        if self._errors is None:
+            self._errors = sorted(self.stored.errors()) if self.stored is not None else []
+        return self._errors
+
+    def _accuracy(self, errors: list[float]) -> Accuracy:
         middle = len(errors) // 2
         median = None
         if errors:
