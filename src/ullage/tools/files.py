@@ -1,0 +1,203 @@
+"""Files for a model: read, write, edit, list. Each is a plain function; ``builtin`` makes tools of them.
+
+All paths are confined to the root (``paths.py``). What goes wrong is a ``ToolError`` with words for the model.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from ullage.tools.outputs import as_picture
+from ullage.tools.paths import Place, walk_to
+from ullage.tools.replacing import replace_content
+from ullage.tools.tool import Output, ToolError
+
+LINES: Final = 2_000
+LONGEST_LINE: Final = 2_000
+"""Lines of a file shown at once, and characters of a line: what Claude Code's Read gives
+(https://code.claude.com/docs/en/tools-reference)."""
+
+LARGEST_IMAGE: Final = 20_000_000  # bytes of an image that is shown
+LARGEST_EDIT: Final = 50_000_000  # bytes of a file that is edited
+_MOST_SHOWN: Final = 1_000_000  # characters of one answer
+ENTRIES: Final = 1_000  # entries of one listing
+IGNORED: Final = frozenset(
+    {".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".ruff_cache",
+     ".pytest_cache", ".tox", ".nox", ".hypothesis", ".cache", ".gradle", ".terraform"}
+)  # fmt: skip
+"""Directories that are listed and not entered: histories, caches and what package managers fetched."""
+
+_HEAD: Final = 8_000  # bytes looked at for binary data, as many as Git does: buffer_is_binary in xdiff-interface.c
+
+
+def read(root: Path, path: str, offset: int, limit: int) -> Output:
+    """Lines of a text file with their numbers, from line ``offset`` on; or an image."""
+    if offset < 1 or limit < 1:
+        raise ToolError("offset and limit count from 1.")
+    with walk_to(root, path) as place, os.fdopen(place.open_file(), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(_HEAD)
+        if size <= LARGEST_IMAGE and as_picture(head) is not None:
+            return _image(place, head + file.read())
+        if looks_binary(head):
+            raise ToolError(f"{place.shown} is a binary file of {size:,} bytes; it can't be shown as text.")
+        file.seek(0)
+        return Output(_numbered(file, place, offset, limit))
+
+
+def write(root: Path, path: str, content: str) -> Output:
+    """Make a file, or give one another content."""
+    data = content.encode()
+    with walk_to(root, path, make_parents=True) as place:
+        before = place.stat()
+        replace_content(place, data)
+        lines = content.count("\n") + (not content.endswith("\n") and content != "")
+        was = "a new file" if before is None else f"in the place of {before.st_size:,} bytes"
+        return Output(f"Wrote {len(data):,} bytes, {lines:,} lines, to {place.shown}: {was}.")
+
+
+def edit(root: Path, path: str, old: str, new: str, replace_all: bool) -> Output:
+    """Put ``new`` where exactly ``old`` stands."""
+    if not old:
+        raise ToolError("old must not be empty; to make a file use write.")
+    if old == new:
+        raise ToolError("old and new are the same; nothing was done.")
+    with walk_to(root, path) as place, os.fdopen(place.open_file(), "rb") as file:
+        before = os.fstat(file.fileno())
+        if before.st_size > LARGEST_EDIT:
+            raise ToolError(f"{place.shown} has {before.st_size:,} bytes, more than are edited at once.")
+        data = file.read()
+        sought, put = old.encode(), new.encode()
+        if sought not in data and b"\r\n" in data and b"\r" not in sought:
+            sought, put = sought.replace(b"\n", b"\r\n"), put.replace(b"\n", b"\r\n")
+        count = data.count(sought)
+        if count == 0:
+            raise ToolError(f"{place.shown} does not contain old, exactly as it was given. {_near(data, old)}")
+        if count > 1 and not replace_all:
+            lines = _lines_of(data, sought)
+            raise ToolError(
+                f"old stands {count:,} times in {place.shown}, in lines {lines}; nothing was done. Give more of "
+                "the text around it, or set replace_all."
+            )
+        replace_content(place, data.replace(sought, put), read_as=before)
+        return Output(f"Replaced {count:,} in {place.shown}, in line{'s' * (count > 1)} {_lines_of(data, sought)}.")
+
+
+def list_directory(root: Path, path: str, depth: int) -> Output:
+    """What is in a directory, and in those below it down to ``depth``."""
+    with walk_to(root, path) as place:
+        found = place.stat()
+        if found is not None and not stat.S_ISDIR(found.st_mode):
+            raise ToolError(f"{place.shown} is no directory; it is a file of {found.st_size:,} bytes.")
+        descriptor = place.open(os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            lines = _listed(descriptor, "", max(1, depth))
+        finally:
+            os.close(descriptor)
+        left_out = len(lines) - ENTRIES
+        note = f"\n({left_out:,} more entries are not shown: list a directory below)" if left_out > 0 else ""
+        return Output(("\n".join(lines[:ENTRIES]) or f"{place.shown} is empty.") + note)
+
+
+def looks_binary(data: bytes) -> bool:
+    """Whether the beginning of a file is no text: it holds NUL, or more than a third of it is unreadable."""
+    if b"\0" in data:
+        return True
+    odd = data.decode("utf-8", "replace").count("\ufffd")
+    return odd * 3 > len(data) > 0
+
+
+def _image(place: Place, data: bytes) -> Output:
+    picture = as_picture(data, name=place.shown)
+    if picture is None:
+        raise ToolError(f"{place.shown} changed while it was read.")
+    part = picture.part
+    return Output(f"{place.shown}: {part.mime}, {part.width}x{part.height} pixels, {len(data):,} bytes", (picture,))
+
+
+def _numbered(file: BinaryIO, place: Place, offset: int, limit: int) -> str:
+    lines: list[str] = []
+    number = characters = 0
+    while True:
+        line = _line(file)
+        if line is None or len(lines) >= limit or characters >= _MOST_SHOWN:
+            break
+        number += 1
+        if number >= offset:
+            lines.append(f"{number:6}\t{line}")
+            characters += len(lines[-1])
+    if not lines:
+        if offset == 1:
+            return f"({place.shown} is empty)"
+        raise ToolError(f"{place.shown} has only {number:,} lines.")
+    note = f"\n(the file goes on: offset={number + 1})" if line is not None else ""
+    return "\n".join(lines) + note
+
+
+def _line(file: BinaryIO) -> str | None:
+    """The next line without its end, cut where it is too long; ``None`` at the end of the file."""
+    data = file.readline(4 * LONGEST_LINE)
+    if not data:
+        return None
+    left_out = 0
+    while not data.endswith(b"\n") and (more := file.readline(1 << 20)):
+        left_out += len(more)
+        if more.endswith(b"\n"):
+            break
+    text = data.rstrip(b"\r\n").decode("utf-8", "replace")
+    if left_out or len(text) > LONGEST_LINE:
+        shown = text[:LONGEST_LINE]
+        return f"{shown} (the line goes on for {len(data) + left_out - len(shown.encode()):,} bytes)"
+    return text
+
+
+def _near(data: bytes, old: str) -> str:
+    """A hint: where the first line of ``old`` stands but for the spaces around it."""
+    first = next((line.strip() for line in old.splitlines() if line.strip()), "").encode()
+    for number, line in enumerate(data.splitlines(), 1):
+        if first and line.strip() == first:
+            return f"Line {number} is like its first line, so look at spaces and what follows. Nothing was done."
+    return "Nothing was done; read the file again."
+
+
+def _lines_of(data: bytes, sought: bytes) -> str:
+    """The numbers of the lines where it begins, the first ten."""
+    numbers: list[str] = []
+    at, line, seen = data.find(sought), 1, 0
+    while at >= 0 and len(numbers) < 10:
+        line += data.count(b"\n", seen, at)
+        numbers.append(str(line))
+        seen, at = at, data.find(sought, at + len(sought))
+    return ", ".join(numbers) + (" …" if at >= 0 else "")
+
+
+def _listed(directory: int, prefix: str, depth: int) -> list[str]:
+    lines: list[str] = []
+    with os.scandir(directory) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        shown = prefix + os.fsencode(entry.name).decode("utf-8", "replace")
+        if entry.is_symlink():
+            lines.append(f"{shown} -> {os.readlink(entry.name, dir_fd=directory)}")
+        elif entry.is_dir(follow_symlinks=False):
+            is_entered = depth > 1 and entry.name not in IGNORED and len(lines) <= ENTRIES
+            lines.append(f"{shown}/" + (" (not entered)" if depth > 1 and not is_entered else ""))
+            if is_entered:
+                lines += _below(directory, entry.name, f"{shown}/", depth - 1)
+        else:
+            lines.append(f"{shown}  {entry.stat(follow_symlinks=False).st_size:,} bytes")
+    return lines
+
+
+def _below(directory: int, name: str, prefix: str, depth: int) -> list[str]:
+    try:
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    except OSError as error:
+        return [f"{prefix}: {error.strerror}"]
+    try:
+        return _listed(below, prefix, depth)
+    finally:
+        os.close(below)

@@ -1,0 +1,161 @@
+"""Paths a model names, held inside one directory.
+
+A path is walked a directory at a time, each opened relative to the one before and never through a symbolic link;
+links are read and walked the same way. So what was checked is what is opened: exchanging a directory for a link in
+between ends in an error, not outside. https://man7.org/linux/man-pages/man2/open.2.html ("Rationale for openat()")
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ullage.tools.tool import ToolError
+
+_MOST_LINKS: Final = 40  # what Linux follows: https://man7.org/linux/man-pages/man7/path_resolution.7.html
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class OutsideRoot(ToolError):
+    """The path leads out of the directory that file tools are confined to."""
+
+
+class Place(NamedTuple):
+    """Where a path leads: an open directory and a name in it that is no link, or ``.`` for the directory itself.
+
+    ``shown`` is the path from the root, without links. There need not be anything of that name.
+    """
+
+    directory: int
+    name: str
+    shown: str
+
+    def open(self, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+        """A descriptor; never waits for the other end of a pipe. Raises ``OSError``."""
+        return os.open(self.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=self.directory)
+
+    def stat(self) -> os.stat_result | None:
+        """What is there; ``None`` for nothing."""
+        try:
+            return os.stat(self.name, dir_fd=self.directory, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def open_file(self) -> int:
+        """A descriptor of a plain file, for reading. Raises ``ToolError`` for anything else."""
+        descriptor = self.open()
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(kind):
+            return descriptor
+        os.close(descriptor)
+        what = "a directory" if stat.S_ISDIR(kind) else "no plain file (a device, pipe or socket)"
+        raise ToolError(f"{self.shown} is {what}.")
+
+
+@contextmanager
+def walk_to(root: Path, path: str, *, make_parents: bool = False) -> Iterator[Place]:
+    """The place a path leads to, open as long as the block lasts. An ``OSError`` in the block becomes a ``ToolError``.
+
+    Absolute paths and links are followed as long as they stay inside. Raises ``OutsideRoot``, and ``ToolError`` where a
+    directory on the way is missing or can't be opened. With ``make_parents`` missing ones are made.
+    """
+    if "\0" in path:
+        raise ToolError("A path can't hold the character NUL.")
+    walk = _Walk(root)
+    try:
+        yield walk.to(path, make_parents=make_parents)
+    except OSError as error:
+        raise ToolError(f"{path or '.'}: {_reason(error)}") from error
+    finally:
+        walk.close()
+
+
+class _Walk:
+    """One walk: the directories from the root to here, each open."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = Path(os.path.abspath(root))
+        self._roots = (self._root, Path(os.path.realpath(root)))
+        self._open: list[int] = []
+        self._names: list[str] = []
+
+    def to(self, path: str, *, make_parents: bool) -> Place:
+        self._open.append(os.open(self._root, _DIRECTORY & ~os.O_NOFOLLOW))
+        left = self._steps(path, path)
+        links = 0
+        while left:
+            step = left.pop(0)
+            if step == "..":
+                self._up(path)
+                continue
+            target = self._link(step)
+            if target is not None:
+                links += 1
+                if links > _MOST_LINKS:
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                left = self._steps(target, path) + left
+            elif not left:
+                return Place(self._open[-1], step, "/".join([*self._names, step]))
+            else:
+                self._down(step, make=make_parents)
+        return Place(self._open[-1], ".", "/".join(self._names) or ".")
+
+    def close(self) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
+    def _steps(self, path: str, asked: str) -> list[str]:
+        """The names of a path or a link's target; an absolute one starts again at the root, if it lies inside."""
+        if not os.path.isabs(path):
+            return [step for step in path.split("/") if step not in ("", ".")]
+        for root in self._roots:
+            with suppress(ValueError):
+                below = Path(path).relative_to(root)
+                while len(self._open) > 1:
+                    os.close(self._open.pop())
+                self._names.clear()
+                return [step for step in below.parts if step != "."]
+        raise self._outside(asked)
+
+    def _up(self, asked: str) -> None:
+        if len(self._open) == 1:
+            raise self._outside(asked)
+        os.close(self._open.pop())
+        self._names.pop()
+
+    def _down(self, step: str, *, make: bool) -> None:
+        if make:
+            with suppress(FileExistsError):
+                os.mkdir(step, dir_fd=self._open[-1])
+        self._open.append(os.open(step, _DIRECTORY, dir_fd=self._open[-1]))
+        self._names.append(step)
+
+    def _link(self, step: str) -> str | None:
+        try:
+            return os.readlink(step, dir_fd=self._open[-1])
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno == errno.EINVAL:  # there, and no link
+                return None
+            raise
+
+    def _outside(self, path: str) -> OutsideRoot:
+        return OutsideRoot(f"{path} leads out of {self._root}, and tools may not go there. Name a path inside it.")
+
+
+def _reason(error: OSError) -> str:
+    match error.errno:
+        case errno.ENOENT:
+            return "there is no such file or directory"
+        case errno.ENOTDIR:
+            return "a part of the path is no directory"
+        case errno.ELOOP:
+            return "too many symbolic links, or one that appeared just now"
+        case _:
+            return error.strerror or str(error)

@@ -1,0 +1,214 @@
+"""A command in a process group of its own, all of which ends with it.
+
+On Linux what has left the group (``setsid``) is found as well, by a mark in its environment. https://man7.org/linux/
+man-pages/man5/proc_pid_environ.5.html; elsewhere the group is what can be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ullage.tools.threads import in_thread
+
+MARK: Final = "ULLAGE_COMMAND"
+"""The environment variable that tells whose processes these are."""
+
+TERM_S: Final = 1.0
+"""Seconds between TERM and KILL."""
+KILL_S: Final = 0.9
+"""Seconds in which KILL is repeated for what was started meanwhile; with ``TERM_S`` it stays below 2."""
+
+_POLL_S: Final = 0.02
+_LINGER_S: Final = 0.2  # seconds to wait for the last output after the command itself ended
+_CHUNK: Final = 1 << 16
+
+
+class Ended(NamedTuple):
+    """How a command ended: its exit code, or minus the signal; whether time was up; whether processes were left over.
+
+    What was left over in its group has been ended too.
+    """
+
+    code: int
+    timed_out: bool
+    left_over: bool
+
+
+class Command(NamedTuple):
+    """What to run. ``descriptors`` are passed on; ``env`` is the whole environment."""
+
+    arguments: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    descriptors: Sequence[int] = ()
+
+
+async def run_command(command: Command, take: Callable[[bytes], object], *, timeout_s: float) -> Ended:
+    """Run it without input; ``take`` gets what it prints, both streams in the order they were written.
+
+    Cancelling ends all its processes, TERM first and KILL a second later, and only then goes on; cancelling again
+    kills at once. Raises ``OSError`` where it can't be started.
+    """
+    mark = secrets.token_hex(12)
+    reading, writing = os.pipe()
+    output = _Output(reading, take)
+    try:
+        try:
+            process = subprocess.Popen(  # not asyncio's: there a cancel while it starts leaves it running
+                command.arguments,
+                cwd=command.cwd,
+                env={**command.env, MARK: mark},
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=writing,
+                pass_fds=command.descriptors,
+                start_new_session=True,
+            )
+        finally:
+            os.close(writing)
+        return await _attended(process, mark, output, timeout_s)
+    finally:
+        output.close()
+
+
+async def _attended(process: subprocess.Popen[bytes], mark: str, output: _Output, timeout_s: float) -> Ended:
+    code = asyncio.ensure_future(in_thread(process.wait))
+    group = Group(process.pid, mark)
+    try:
+        done, _ = await asyncio.wait({code}, timeout=timeout_s)
+        if done:
+            await output.ended(_LINGER_S)
+            left_over = group.is_alive()
+            if left_over:
+                await group.end(strays=False)
+        else:
+            left_over = False
+            await group.end(strays=True)
+        await output.ended(_LINGER_S)
+        return Ended(await code, not done, left_over)
+    except asyncio.CancelledError:
+        await group.end(strays=True)
+        await code
+        raise
+    finally:
+        if not code.done():
+            group.kill()
+            code.cancel()
+
+
+class Group:
+    """The processes of one command."""
+
+    def __init__(self, leader: int, mark: str) -> None:
+        self._leader = leader
+        self._mark = f"{MARK}={mark}".encode()
+
+    def is_alive(self) -> bool:
+        """Whether a process of the group lives, strays aside."""
+        return bool(self._members(strays=False))
+
+    async def end(self, *, strays: bool) -> None:
+        """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once and then goes on."""
+        try:
+            await in_thread(self._end, strays)
+        except asyncio.CancelledError:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """KILL to all there are now."""
+        self._send(signal.SIGKILL, self._members(strays=True))
+
+    def _end(self, strays: bool) -> None:
+        members = self._members(strays=strays)
+        self._send(signal.SIGTERM, members)
+        self._send(signal.SIGCONT, members)  # one that is stopped can't act on TERM
+        deadline = time.monotonic() + TERM_S
+        while members and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+            members = self._members(strays=strays)
+        deadline = time.monotonic() + KILL_S
+        while members and time.monotonic() < deadline:
+            self._send(signal.SIGKILL, members)
+            time.sleep(_POLL_S)
+            members = self._members(strays=strays)
+
+    def _members(self, *, strays: bool) -> set[int]:
+        """Living processes; without ``/proc`` the group is one, named by its leader."""
+        if not os.path.isdir("/proc/self"):
+            try:
+                os.killpg(self._leader, 0)
+            except OSError:
+                return set()
+            return {self._leader}
+        return {pid for pid in _processes() if self._owns(pid, strays=strays)}
+
+    def _owns(self, pid: int, *, strays: bool) -> bool:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                state, _, group = file.read().rpartition(b")")[2].split()[:3]
+            if state in (b"Z", b"X"):
+                return False
+            if int(group) == self._leader:
+                return True
+            if not strays:
+                return False
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                return self._mark in file.read().split(b"\0")
+        except (OSError, ValueError):
+            return False  # gone meanwhile, or not ours to look at
+
+    def _send(self, number: signal.Signals, members: set[int]) -> None:
+        if members:
+            with suppress(OSError):
+                os.killpg(self._leader, number)
+        for pid in members - {self._leader}:
+            with suppress(OSError):
+                os.kill(pid, number)
+
+
+class _Output:
+    """The reading end of a command's output, on the event loop."""
+
+    def __init__(self, descriptor: int, take: Callable[[bytes], object]) -> None:
+        self._descriptor = descriptor
+        self._take = take
+        self._loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[None] = self._loop.create_future()
+        os.set_blocking(descriptor, False)
+        self._loop.add_reader(descriptor, self._read)
+
+    async def ended(self, timeout_s: float) -> None:
+        """Wait until nobody can write any more, or the time is up."""
+        await asyncio.wait({self._end}, timeout=timeout_s)
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._descriptor)
+        os.close(self._descriptor)
+        self._end.cancel()
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._descriptor, _CHUNK)
+        except BlockingIOError:
+            return
+        if data:
+            self._take(data)
+            return
+        self._loop.remove_reader(self._descriptor)
+        if not self._end.done():
+            self._end.set_result(None)
+
+
+def _processes() -> Iterator[int]:
+    with suppress(OSError):
+        yield from (int(name) for name in os.listdir("/proc") if name.isdigit())

@@ -1,0 +1,114 @@
+"""A regular expression looked for in files, by a program of its own that can be stopped (``grep.py``)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from ullage.tools.files import IGNORED
+from ullage.tools.paths import walk_to
+from ullage.tools.processes import Command, run_command
+from ullage.tools.tool import Output, ToolError
+
+TIMEOUT_S: Final = 60.0
+MATCHES: Final = 200
+_MOST_CONTEXT: Final = 20
+_MOST_BYTES: Final = 16_000_000  # of matches; 200 with much context stay far below
+_PROGRAM: Final = str(Path(__file__).with_name("grep.py"))
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for. ``glob`` is held against a file's path and its name."""
+
+    pattern: str
+    glob: str = ""
+    ignore_case: bool = False
+    context: int = 0
+    limit: int = MATCHES
+
+
+async def search(root: Path, path: str, query: Query, *, timeout_s: float = TIMEOUT_S) -> Output:
+    """Matching lines as ``path:line: text``, those around them as ``path-line- text``.
+
+    Binary files, links and ``IGNORED`` directories are left out. Raises ``ToolError`` for a bad pattern or path.
+    """
+    if not 1 <= query.limit <= 10_000 or not 0 <= query.context <= _MOST_CONTEXT:
+        raise ToolError(f"limit is 1 to 10000 and context 0 to {_MOST_CONTEXT}.")
+    printed = bytearray()
+
+    def take(data: bytes) -> None:
+        if len(printed) < _MOST_BYTES:
+            printed.extend(data)
+
+    with walk_to(root, path) as place:
+        if place.stat() is None:
+            raise ToolError(f"{path}: there is no such file or directory.")
+        request = msgspec.to_builtins(query) | {
+            "directory": place.directory,
+            "name": place.name,
+            "ignored": sorted(IGNORED),
+        }
+        command = Command(
+            (sys.executable, "-I", "-S", _PROGRAM, msgspec.json.encode(request).decode()),
+            root,
+            dict(os.environ),
+            (place.directory,),
+        )
+        ended = await run_command(command, take, timeout_s=timeout_s)
+        folder = "" if place.name == "." and place.shown == "." else place.shown
+        is_file = ended.code == 0 and place.name != "." and _is_file(place.stat())
+    rows = _rows(bytes(printed))
+    prefix = folder.rpartition("/")[0] if is_file else folder
+    return _told(rows, f"{prefix}/" if prefix else "", timed_out=ended.timed_out, timeout_s=timeout_s)
+
+
+def _is_file(found: os.stat_result | None) -> bool:
+    return found is not None and (found.st_mode & 0o170000) == 0o100000
+
+
+def _rows(printed: bytes) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for line in printed.splitlines():
+        try:
+            rows.append(msgspec.json.decode(line, type=dict[str, Any]))
+        except msgspec.DecodeError:
+            continue  # the last line of a search that was stopped, or words of the interpreter
+    return rows
+
+
+def _told(rows: list[dict[str, Any]], prefix: str, *, timed_out: bool, timeout_s: float) -> Output:
+    lines: list[str] = []
+    last = ("", 0)
+    for row in rows:
+        if "error" in row:
+            raise ToolError(f"Nothing was searched: {row['error']}.")
+        if "path" not in row:
+            continue
+        path, number, mark = row["path"], row["line"], ":" if row["is_match"] else "-"
+        if lines and (path, number) != (last[0], last[1] + 1) and not row["is_match"]:
+            lines.append("--")
+        lines.append(f"{prefix}{path}{mark}{number}{mark} {row['text']}")
+        last = (path, number)
+    end = rows[-1] if rows and "more" in rows[-1] else None
+    notes = []
+    if timed_out:
+        notes.append(
+            f"stopped after {timeout_s:g} s: not everything was searched; try a simpler pattern or another path"
+        )
+    elif end is None:
+        raise ToolError("The search failed; nothing is known of what it would have found.")
+    elif end["more"]:
+        notes.append("there are more matches: narrow the pattern, path or glob, or raise limit")
+    if end is not None and end["skipped"]:
+        notes.append(f"{end['skipped']:,} binary files were left out")
+    if not lines:
+        lines.append("No match.")
+    return Output(
+        "\n".join(lines) + (f"\n[{'; '.join(notes)}]" if notes else ""),
+        is_error=timed_out,
+        outcome="timed_out" if timed_out else None,
+    )
