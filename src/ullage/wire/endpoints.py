@@ -193,6 +193,29 @@ def endpoint_for(
     nowhere, ``BadKey`` when a key is needed and not there: it names the variable.
     """
     environment = {} if environment is None else environment
+    provider, bare = provider_of(model, base_url=base_url, wire=wire)
+    address = base_url or _first(provider.url_env, environment) or provider.base_url
+    if not address:
+        raise SettingError(f"{provider.name} has no fixed address: set {provider.url_env[0]}, or give base_url.")
+    endpoint = Endpoint(
+        provider=provider.name,
+        wire=provider.wire,
+        base_url=full_address(address, provider),
+        auth=provider.auth,
+        key=Key(_first(provider.key_env, environment)),
+    )
+    if not endpoint.key and endpoint.is_local:  # servers on this machine ignore the key, or want some, whatever it is
+        return replace(endpoint, key=Key("none")), bare
+    if endpoint.key or provider.local:
+        return endpoint, bare
+    raise BadKey(f"{provider.name} needs a key: set {' or '.join(provider.key_env)} in the environment.")
+
+
+def provider_of(model: str, *, base_url: str = "", wire: str = "") -> tuple[Provider, str]:
+    """The provider that ``provider:model`` names, with the wire that is to be spoken, and the model's own name there.
+
+    Raises ``SettingError`` as ``endpoint_for`` does; needs no key.
+    """
     name, bare = split_provider(model)
     if not name:
         name = next((guess for pattern, guess in _GUESSES if pattern.search(bare.lower())), "")
@@ -210,21 +233,7 @@ def endpoint_for(
     )
     if wire:
         provider = replace(provider, wire=wire)
-    address = base_url or _first(provider.url_env, environment) or provider.base_url
-    if not address:
-        raise SettingError(f"{provider.name} has no fixed address: set {provider.url_env[0]}, or give base_url.")
-    endpoint = Endpoint(
-        provider=provider.name,
-        wire=provider.wire,
-        base_url=full_address(address, provider),
-        auth=provider.auth,
-        key=Key(_first(provider.key_env, environment)),
-    )
-    if not endpoint.key and endpoint.is_local:  # servers on this machine ignore the key, or want some, whatever it is
-        return replace(endpoint, key=Key("none")), bare
-    if endpoint.key or provider.local:
-        return endpoint, bare
-    raise BadKey(f"{provider.name} needs a key: set {' or '.join(provider.key_env)} in the environment.")
+    return provider, bare
 
 
 def full_address(address: str, provider: Provider) -> str:
