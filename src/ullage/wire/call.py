@@ -18,7 +18,7 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -72,19 +72,36 @@ def prepare(
     request: Request, endpoint: Endpoint, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN
 ) -> Prepared:
     """The request as ``endpoint`` gets it. Its body is made once and sent again as it is. Raises ``InvalidRequest``."""
-    request = replace(request, wire=endpoint.wire, provider=endpoint.provider or request.provider)
+    request = addressed(request, endpoint)
     asked, options = settle(request, options)
     repaired = repair(asked, policy=policy)
     encoded = encode(repaired.request, options=options)
-    post = Post(
+    return Prepared(request, repaired, encoded, post_of(request, endpoint, encoded, encoded.content))
+
+
+def addressed(request: Request, endpoint: Endpoint) -> Request:
+    """The request with the wire and the provider of the endpoint it goes to."""
+    return replace(request, wire=endpoint.wire, provider=endpoint.provider or request.provider)
+
+
+def post_of(request: Request, endpoint: Endpoint, encoded: Encoded, content: bytes) -> Post:
+    """An encoded request, with ``content`` as its body, on its way to an endpoint."""
+    return Post(
         endpoint=endpoint,
         path=encoded.path,
         headers=encoded.headers,
-        content=encoded.content,
+        content=content,
         model=request.model,
         stream=request.stream,
     )
-    return Prepared(request, repaired, encoded, post)
+
+
+class Prepare(Protocol):
+    """What makes a request ready, as ``prepare`` does."""
+
+    def __call__(
+        self, request: Request, endpoint: Endpoint, *, policy: ReasoningPolicy, options: Options
+    ) -> Prepared: ...
 
 
 async def stream(
@@ -97,6 +114,7 @@ async def stream(
     policy: ReasoningPolicy = EVERYTHING,
     options: Options = PLAIN,
     retries: Retries = Retries(),
+    make: Prepare = prepare,
     on_retry: Callable[[Retrying], None] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
@@ -106,11 +124,12 @@ async def stream(
     ``ProviderError`` for a call that gave nothing: refused, never answered, or failed before its first piece. A stream
     that breaks later ends with an answer that is ``dropped`` and holds what came; one that reports an error after it
     has begun, with an answer that is ``failed``.
+    ``make`` makes the request ready; a loop hands in its ``wire.growing.GrowingRequest.prepare``, which costs less.
     Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
     """
     if endpoint.base_url in client.without_usage:
         options = _without_usage(options)
-    prepared = prepare(request, endpoint, policy=policy, options=options)
+    prepared = make(request, endpoint, policy=policy, options=options)
     attempt = 0
     while True:
         attempt += 1
@@ -131,7 +150,7 @@ async def stream(
                 raise
             client.without_usage.add(endpoint.base_url)
             options = _without_usage(options)
-            prepared = prepare(request, endpoint, policy=policy, options=options)
+            prepared = make(request, endpoint, policy=policy, options=options)
             attempt -= 1
             continue
         except ProviderError as problem:
@@ -164,7 +183,7 @@ async def count(
 
     Sent once, not retried. Raises ``ProviderError``, also for an answer that names no count.
     """
-    request = replace(request, wire=endpoint.wire, provider=endpoint.provider or request.provider)
+    request = addressed(request, endpoint)
     encoded = encode_count(repair(request, policy=policy).request, options=options)
     if encoded is None:
         return None
