@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ullage.tools.outputs import as_picture
+from ullage.tools.outputs import HEAD_BYTES, as_picture, looks_binary
 from ullage.tools.paths import Place, walk_to
 from ullage.tools.replacing import replace_content
 from ullage.tools.tool import Output, ToolError
@@ -30,8 +30,6 @@ IGNORED: Final = frozenset(
 )  # fmt: skip
 """Directories that are listed and not entered: histories, caches and what package managers fetched."""
 
-_HEAD: Final = 8_000  # bytes looked at for binary data, as many as Git does: buffer_is_binary in xdiff-interface.c
-
 
 def read(root: Path, path: str, offset: int, limit: int) -> Output:
     """Lines of a text file with their numbers, from line ``offset`` on; or an image."""
@@ -39,7 +37,7 @@ def read(root: Path, path: str, offset: int, limit: int) -> Output:
         raise ToolError("offset and limit count from 1.")
     with walk_to(root, path) as place, os.fdopen(place.open_file(), "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        head = file.read(_HEAD)
+        head = file.read(HEAD_BYTES)
         if size <= LARGEST_IMAGE and as_picture(head) is not None:
             return _image(place, head + file.read())
         if looks_binary(head):
@@ -100,14 +98,6 @@ def list_directory(root: Path, path: str, depth: int) -> Output:
         left_out = len(lines) - ENTRIES
         note = f"\n({left_out:,} more entries are not shown: list a directory below)" if left_out > 0 else ""
         return Output(("\n".join(lines[:ENTRIES]) or f"{place.shown} is empty.") + note)
-
-
-def looks_binary(data: bytes) -> bool:
-    """Whether the beginning of a file is no text: it holds NUL, or more than a third of it is unreadable."""
-    if b"\0" in data:
-        return True
-    odd = data.decode("utf-8", "replace").count("\ufffd")
-    return odd * 3 > len(data) > 0
 
 
 def _image(place: Place, data: bytes) -> Output:

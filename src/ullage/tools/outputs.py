@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -10,15 +10,19 @@ from ullage.codec.dimensions import image_size
 from ullage.messages import ImagePart
 from ullage.tools.tool import Output, Picture
 
-NOTHING = "(done; the tool gives nothing back)"
-_HEADS = (
+NOTHING: Final = "(done; the tool gives nothing back)"
+HEAD_BYTES: Final = 8_000
+"""Bytes looked at to tell text from binary data, as many as Git looks at (``buffer_is_binary``,
+https://github.com/git/git/blob/master/xdiff-interface.c)."""
+
+_HEADS: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"GIF8", "image/gif"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"BM", "image/bmp"),
 )
-_SHOWN = 16  # bytes of binary data that are shown
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
+_SHOWN: Final = 16  # bytes of binary data that are shown
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 
 
 def as_output(value: Any) -> Output:
@@ -72,6 +76,14 @@ def is_binary(data: bytes) -> bool:
     except UnicodeDecodeError:
         return True
     return False
+
+
+def looks_binary(data: bytes) -> bool:
+    """Whether the beginning of a file is no text: it holds NUL, or more than a third of it is unreadable."""
+    if b"\0" in data:
+        return True
+    odd = data.decode("utf-8", "replace").count("\ufffd")
+    return odd * 3 > len(data) > 0
 
 
 def _spelt(value: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from ullage.codec.foreign import parse_json
 from ullage.events import ToolOutcome
 from ullage.messages import clean_text
+from ullage.tools.long_text import PIECE, clean_pieces
 from ullage.tools.outputs import as_output
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings, ToolError
@@ -23,7 +24,6 @@ log = logging.getLogger(__name__)
 GRACE_S: Final = 5.0
 """Seconds a cancelled tool gets to end what it started; built-in ones need 2. One that takes longer is left behind."""
 
-_LARGE: Final = 100_000  # characters above which text is looked through beside the event loop
 _LONGEST_MESSAGE: Final = 10_000  # characters of an exception's message
 
 _left_behind: set[asyncio.Task[Output]] = set()
@@ -140,7 +140,7 @@ def _spelt(error: BaseException, depth: int = 0) -> str:
 
 
 async def _ran(output: Output, outcome: ToolOutcome) -> Ran:
-    cleaned = clean_text(output.text) if len(output.text) < _LARGE else await in_thread(clean_text, output.text)
+    cleaned = clean_text(output.text) if len(output.text) < PIECE else await in_thread(clean_pieces, output.text)
     return Ran(output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw)
 
 

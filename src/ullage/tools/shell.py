@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ullage.tools.files import looks_binary
+from ullage.tools.outputs import looks_binary
 from ullage.tools.processes import Command, Ended, run_command
 from ullage.tools.spool import Spool
 from ullage.tools.threads import in_thread
