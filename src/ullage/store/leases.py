@@ -16,6 +16,7 @@ from ullage.store.store import Lease
 from ullage.store.transaction import Change, Transaction
 
 _PROC = Path("/proc")
+_ENDED = "ended"
 
 
 def new_owner() -> str:
@@ -35,7 +36,8 @@ def is_dead(owner: str) -> bool:
     start = rest.partition(":")[0]
     if machine != _machine() or not pid.isdecimal() or not start:
         return False
-    return _start_of(int(pid)) != start
+    now = _start_of(int(pid))
+    return now != start if now else not _exists(int(pid))
 
 
 def acquire(work: Transaction, where: Head, owner: str, ttl_s: float) -> Lease:
@@ -106,13 +108,24 @@ def _machine() -> str:
 
 
 def _start_of(pid: int) -> str:
-    """When a process began, in ticks since the boot; empty when there is none, or where nothing says so.
+    """When a process began, in ticks since the boot; empty when there is none or nothing says so.
 
     Field 22 of ``/proc/<pid>/stat``, counted behind the name, which may hold anything
-    (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html). A process that ended and was not waited for is none.
+    (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html). A process that ended and was not waited for has ended.
     """
     try:
         fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except (OSError, UnicodeDecodeError):
         return ""
-    return "" if fields[0] in ("Z", "X") else fields[19]
+    return _ENDED if fields[0] in ("Z", "X") else fields[19]
+
+
+def _exists(pid: int) -> bool:
+    """Whether there is such a process; where ``/proc`` hides those of other users, the signal still tells."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ullage.errors import StoreUnavailable
-from ullage.store.failures import failure, unusable
+from ullage.store.failures import ReadOnlyStore, failure, unusable
 from ullage.store.statements import migrations, schema
 
 VERSION = 1
@@ -48,6 +48,13 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         except BaseException:
             database.close()
             raise
+    except sqlite3.OperationalError as problem:
+        if path.stat().st_size and getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CANTOPEN:
+            # The file itself could be opened: what can't be made is the log beside it.
+            raise ReadOnlyStore(
+                f"The directory of {path} may not be written ({problem}). Allow it, or point ULLAGE_DATA elsewhere."
+            ) from problem
+        raise failure(problem, path) from problem
     except sqlite3.Error as problem:
         raise failure(problem, path) from problem
     return database
@@ -92,6 +99,7 @@ def bring_up_to_date(database: sqlite3.Connection, path: Path, *, by_migrations:
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
+    _check(database, path, _version(database))
     if _page_count(database) == 0:
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
     mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]

@@ -40,7 +40,7 @@ def follow_queue(work: Transaction, key: int, event: Event, *, strict: bool) -> 
                 return
             refusal = no_longer_waits(work.database, key, message.id)
         case QueueLeft():
-            if work.run("leave_queue", event.how, key, event.message_id).rowcount:
+            if work.run("leave_queue", event.how, event.seq, key, event.message_id).rowcount:
                 return
             refusal = no_longer_waits(work.database, key, event.message_id)
         case _:

@@ -31,4 +31,7 @@ def delete_unchanged(work: Transaction, age_s: float, most: int) -> list[str]:
             gone.append(session)
         if len(gone) >= most:
             break
+    if gone:
+        # Each step of this PRAGMA frees one page, so its rows have to be read to the end.
+        work.database.execute("PRAGMA incremental_vacuum").fetchall()
     return gone

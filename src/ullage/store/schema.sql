@@ -28,7 +28,8 @@ CREATE TABLE events (
 
 CREATE UNIQUE INDEX events_by_session ON events (session, seq);
 
--- A message that was queued. Its content is in the event `seq`; `queued` is the event that queued it.
+-- A message that was queued. Its content is in the event `seq`; `queued` is the event that queued it,
+-- `left_at` the one that ended its wait.
 CREATE TABLE queue (
     session INTEGER NOT NULL REFERENCES sessions (key),
     message TEXT NOT NULL,
@@ -36,6 +37,7 @@ CREATE TABLE queue (
     state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'returned', 'withdrawn')),
     queued INTEGER NOT NULL,
     seq INTEGER NOT NULL,
+    left_at INTEGER,
     at REAL NOT NULL,
     PRIMARY KEY (session, message)
 ) WITHOUT ROWID;

@@ -8,6 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +21,9 @@ from ullage.store.changes import Subscription, Watchers
 from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_checkpoint
 from ullage.store.failures import ReadOnlyStore, failure
 from ullage.store.following import Follower, look
+from ullage.store.fork import copy_session
 from ullage.store.opening import open_for_reading
+from ullage.store.retention import delete, delete_unchanged
 from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow
 from ullage.store.transaction import Transaction
 from ullage.store.writer import Writer
@@ -28,6 +31,8 @@ from ullage.store.writer import Writer
 T = TypeVar("T")
 
 FILE = "sessions.db"
+
+MOST_DELETED = 20
 
 READERS = 3
 """Threads that read at once: reading does not wait for writing, and a long read does not hold up a short one."""
@@ -53,9 +58,36 @@ class SqliteStore:
 
     async def create(self, session: str, events: Sequence[Event] = (), *, origin: str = "") -> tuple[Event, ...]:
         def work(inside: Transaction) -> tuple[Event, ...]:
-            return ledger.write(inside, ledger.create(inside, session, origin, events), events)
+            return ledger.write(inside, ledger.create(inside, session, origin, events), events, strict=False)
 
         return await self._writer.perform(work, durable=True)
+
+    async def fork(self, origin: str, session: str, *, through: int) -> tuple[Event, ...]:
+        """Begin ``session`` as a copy of another's events up to ``through``; gives those that were added to them.
+
+        They end the wait of messages that were waiting there, which stay in the origin's queue alone, and say
+        ``Forked``. What the origin keeps is kept by both. Raises ``SessionNotFound``, ``LedgerError`` when the origin
+        has no event ``through``, ``CommandRefused`` when the id is taken.
+        """
+        return await self._writer.perform(lambda inside: copy_session(inside, origin, session, through), durable=True)
+
+    async def delete(self, session: str) -> None:
+        def work(inside: Transaction) -> None:
+            delete(inside, ledger.head(inside.database, session))
+
+        await self._writer.perform(work, durable=True)
+
+    async def delete_unchanged(self, *, age_s: float) -> list[str]:
+        """Delete sessions that nobody drives and nothing was written to for so long; gives their ids.
+
+        Their room goes back to the file system. Forks of them stay whole: they have their own copies.
+        """
+        gone: list[str] = []
+        while True:  # a few at a time, so that others' writes get in between
+            some = await self._writer.perform(partial(delete_unchanged, age_s=age_s, most=MOST_DELETED), durable=True)
+            gone += some
+            if not some:
+                return gone
 
     async def sessions(self, *, limit: int = 100, before: float | None = None) -> list[SessionRow]:
         return await self._read(lambda database: ledger.sessions(database, limit, before))
@@ -174,11 +206,16 @@ class SqliteStore:
 
         return await self._read(work)
 
+    async def handles(self, session: str) -> list[str]:
+        """The handles of all that the session keeps. Raises ``SessionNotFound``."""
+        return await self._read(lambda database: kept.handles(database, ledger.head(database, session)))
+
     @asynccontextmanager
     async def watch(self, session: str) -> AsyncIterator[Subscription]:
         subscription = Subscription(session)
         self._watchers.add(subscription)
         try:
+            await self._writer.look()
             await self._read(lambda database: ledger.head(database, session))
             yield subscription
         finally:

@@ -69,7 +69,7 @@ INSERT INTO queue (session, message, kind, state, queued, seq, at) VALUES (?, ?,
 UPDATE queue SET seq = ? WHERE session = ? AND message = ? AND state = 'pending';
 
 -- name: leave_queue
-UPDATE queue SET state = ? WHERE session = ? AND message = ? AND state = 'pending';
+UPDATE queue SET state = ?, left_at = ? WHERE session = ? AND message = ? AND state = 'pending';
 
 -- name: place_in_queue
 SELECT count(*) FROM queue WHERE session = ? AND state = 'pending'
@@ -113,6 +113,12 @@ INSERT INTO kept (session, blob) SELECT ?, blob FROM kept WHERE session = ?;
 -- name: copy_events
 INSERT INTO events (session, seq, name, at, body)
 SELECT ?, seq, name, at, body FROM events WHERE session = ? AND seq <= ? ORDER BY seq;
+
+-- name: copy_queue
+INSERT INTO queue (session, message, kind, state, queued, seq, left_at, at)
+SELECT :target, message, kind, CASE WHEN left_at <= :through THEN state ELSE 'pending' END, queued,
+    CASE WHEN seq <= :through THEN seq ELSE queued END, CASE WHEN left_at <= :through THEN left_at END, at
+FROM queue WHERE session = :source AND queued <= :through;
 
 -- name: delete_queue
 DELETE FROM queue WHERE session = ?;

@@ -83,7 +83,10 @@ class Watch(Protocol):
     """Tells that something happened in a session, in this process or another."""
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """True once anything was stored since the last call; False after ``timeout_s``. Safe to cancel."""
+        """True once anything was stored since the last call; False after ``timeout_s``. Safe to cancel.
+
+        It may also be True for nothing. Raises ``StoreUnavailable`` once the store was closed.
+        """
         ...
 
 
@@ -91,7 +94,10 @@ class Store(Protocol):
     """See the head of the file."""
 
     async def create(self, session: str, events: Sequence[Event] = (), *, origin: str = "") -> tuple[Event, ...]:
-        """Begin a session with these events, numbered from 1. Raises ``CommandRefused`` when the id is taken."""
+        """Begin a session with these events, numbered from 1. Raises ``CommandRefused`` when the id is taken.
+
+        They may be another session's: what they say of the queue is taken as it stands.
+        """
         ...
 
     async def delete(self, session: str) -> None:
@@ -139,12 +145,13 @@ class Store(Protocol):
         ``seq``, ``id``, ``session`` and ``at`` are filled in where they are empty. With ``exact`` nothing is written
         when others' commands lie in between, and only those are given. ``durable`` is on the disk when this returns,
         whatever happens to the machine; otherwise it survives the process. ``ends_draft`` removes that call's draft in
-        the same transaction. Raises ``LeaseLost``.
+        the same transaction. Raises ``LeaseLost``; ``CommandRefused`` when one of them ends or edits the wait of a
+        message that no longer waits, or queues one a second time; ``LedgerError`` when ``after`` is ahead of the ledger.
         """
         ...
 
     async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
-        """Store pieces of an answer under way. Raises ``LeaseLost``."""
+        """Store pieces of an answer under way. Raises ``LeaseLost``, ``LedgerError`` for an offset used before."""
         ...
 
     async def read_draft(self, session: str, *, call: str = "", after: int = -1) -> list[DraftPiece]:
@@ -189,12 +196,34 @@ class Store(Protocol):
         """Bytes stored by ``keep``. Raises ``SessionNotFound`` for a handle that this session does not have."""
         ...
 
+    async def handles(self, session: str) -> list[str]:
+        """The handles of all that the session keeps. Raises ``SessionNotFound``."""
+        ...
+
+    async def fork(self, origin: str, session: str, *, through: int) -> tuple[Event, ...]:
+        """Begin ``session`` as a copy of another's events up to ``through``; gives the events added behind them.
+
+        These end the wait of messages that were waiting there (they go on waiting in the origin alone) and say
+        ``Forked``. What the origin keeps is kept by both, and either may be deleted without the other. Raises
+        ``SessionNotFound``, ``LedgerError`` when there is no event ``through``, ``CommandRefused`` for a taken id.
+        """
+        ...
+
+    async def delete_unchanged(self, *, age_s: float) -> list[str]:
+        """Delete the sessions that nobody drives and nothing was written to for so long; gives their ids."""
+        ...
+
     def watch(self, session: str) -> AbstractAsyncContextManager[Watch]:
         """Notice what others and oneself store in this session from here on."""
         ...
 
     def follow(self, session: str, *, after: int = 0, offset: int = -1) -> AsyncIterator[Event | DraftPiece]:
-        """All events behind ``after`` and every draft piece, as they are stored, without end, gap or duplicate."""
+        """All events behind ``after`` and every draft piece, as they are stored, without end, gap or duplicate.
+
+        A call's pieces come before the event that ends it. ``offset`` is the last piece had of the call that was under
+        way at ``after``. Pieces of a call that has ended since are left out, its events hold them whole. Raises
+        ``SessionNotFound``, also when the session is deleted, and ``StoreUnavailable`` when the store is closed.
+        """
         ...
 
     async def close(self) -> None:

@@ -51,7 +51,8 @@ class Audience(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Write:
-    work: Callable[[Transaction], Any]
+    work: Callable[[Transaction], Any] | None
+    """``None``: look what others wrote."""
     durable: bool
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -83,6 +84,17 @@ class Writer:
         """
         loop = asyncio.get_running_loop()
         write = _Write(work, durable, loop, loop.create_future())
+        self._put(write)
+        return await write.future  # type: ignore[no-any-return]
+
+    async def look(self) -> None:
+        """From here on, while somebody is listening, nothing that another process commits goes unnoticed."""
+        loop = asyncio.get_running_loop()
+        write = _Write(None, False, loop, loop.create_future())
+        self._put(write)
+        await write.future
+
+    def _put(self, write: _Write) -> None:
         with self._starting:
             if self._is_closed:
                 raise StoreUnavailable(f"The store of {self.path} was closed; open another one to go on.")
@@ -93,7 +105,6 @@ class Writer:
                 self._thread.start()
                 atexit.register(self.finish)
             self._waiting.put(write)
-        return await write.future  # type: ignore[no-any-return]
 
     def finish(self) -> None:
         """Perform what is waiting, and end the thread. Blocks until then."""
@@ -116,8 +127,13 @@ class Writer:
                 is_open = self._collect(first, writes)
             except queue.Empty:
                 pass
+            looks = [write for write in writes if write.work is None]
+            writes = [write for write in writes if write.work is not None]
             if writes:
                 self._perform(writes)
+            if looks:
+                self._poll()
+                _answer(looks)
             if is_open and self._audience.is_listening() and time.monotonic() - self._polled >= POLL_S:
                 self._poll()
         if self._database is not None:
@@ -140,16 +156,17 @@ class Writer:
     def _perform(self, writes: list[_Write]) -> None:
         try:
             self._commit(writes)
-        except (sqlite3.Error, StoreUnavailable):
-            # SQLite may have undone all of it. One at a time, those fail that can't be done, and no others.
-            for write in writes:
-                try:
-                    self._commit([write])
-                except sqlite3.Error as problem:
-                    write.problem = failure(problem, self.path)
-                    write.problem.__cause__ = problem
-                except StoreUnavailable as problem:
-                    write.problem = problem
+        except StoreUnavailable as problem:
+            _fail(writes, problem)
+        except sqlite3.Error as problem:
+            if len(writes) > 1 and getattr(problem, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                # SQLite may have undone all of it. One at a time, those fail that can't be done, and no others.
+                for write in writes:
+                    self._perform([write])
+                return
+            ours = failure(problem, self.path)
+            ours.__cause__ = problem
+            _fail(writes, ours)
         stored = [change for write in writes if write.problem is None for change in write.changes]
         if stored:
             self._audience.tell(stored)
@@ -180,6 +197,7 @@ class Writer:
         database.execute("SAVEPOINT one")
         try:
             transaction = Transaction(database)
+            assert write.work is not None, "a look is no write"
             write.result = write.work(transaction)
             write.changes = transaction.changes
         except (UllageError, sqlite3.IntegrityError) as problem:
@@ -240,6 +258,11 @@ class Writer:
     def _newest(self, database: sqlite3.Connection) -> tuple[int, int]:
         event = database.execute(statements()["newest_event"]).fetchone()[0]
         return event, database.execute(statements()["newest_draft"]).fetchone()[0]
+
+
+def _fail(writes: list[_Write], problem: Exception) -> None:
+    for write in writes:
+        write.problem = problem
 
 
 def _answer(writes: list[_Write]) -> None:

@@ -1,0 +1,184 @@
+"""A session as a file of JSON lines, and such a file as a session.
+
+The first line says what the file is. Then comes one event a line, as ``ullage.encoding`` writes it, in order; then the
+kept bytes in pieces, as base64. A line can be read without the others, so a file that was cut short loses its end and
+nothing else. docs/store.md describes the format.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import msgspec
+
+from ullage.encoding import UndecodableRow, decode_event, encode
+from ullage.errors import FormatMiss, NotASession, UnreadableInput
+from ullage.events import Event
+from ullage.store.failures import unusable
+from ullage.store.store import Store
+
+FORMAT = "ullage-session"
+VERSION = 1
+
+AT_ONCE = 500
+"""Events and lines that are held in memory at a time."""
+
+PIECE_BYTES = 512 * 1024
+"""Of kept data on one line."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line. ``events`` and ``kept`` say how many of each follow, so that a cut file is told from a whole."""
+
+    format: str
+    version: int
+    session: str
+    title: str = ""
+    origin: str = ""
+    events: int = 0
+    kept: int = 0
+
+
+class KeptPiece(msgspec.Struct, frozen=True, kw_only=True):
+    """A line with a piece of kept data: ``number`` of ``of``, counted from 0."""
+
+    kept: str
+    number: int
+    of: int
+    data: bytes
+
+
+class Taken(NamedTuple):
+    """What importing gave. ``skipped`` are lines that could not be used, by their number, each with its reason."""
+
+    session: str
+    events: int
+    kept: int
+    skipped: tuple[tuple[int, str], ...] = ()
+
+
+def one_line(event: Event) -> bytes:
+    """An event's JSON without a line break: opaque data of a provider may have come with some between its values."""
+    encoded = encode(event)
+    return msgspec.json.format(encoded, indent=-1) if b"\n" in encoded or b"\r" in encoded else encoded
+
+
+async def export_lines(store: Store, session: str) -> AsyncIterator[bytes]:
+    """The lines of the file, each with its end. Raises ``SessionNotFound``, ``StoreUnavailable``.
+
+    What is written to the session meanwhile is not in it.
+    """
+    about = await store.about(session)
+    handles = await store.handles(session)
+    header = Header(
+        format=FORMAT,
+        version=VERSION,
+        session=session,
+        title=about.title,
+        origin=about.origin,
+        events=about.seq,
+        kept=len(handles),
+    )
+    yield msgspec.json.encode(header) + b"\n"
+    seq = 0
+    while seq < about.seq:
+        for event in await store.read(session, after=seq, limit=min(AT_ONCE, about.seq - seq)):
+            seq = event.seq
+            yield one_line(event) + b"\n"
+    for handle in handles:
+        data = await store.kept(session, handle)
+        starts = range(0, max(len(data), 1), PIECE_BYTES)
+        for number, start in enumerate(starts):
+            piece = KeptPiece(kept=handle, number=number, of=len(starts), data=data[start : start + PIECE_BYTES])
+            yield msgspec.json.encode(piece) + b"\n"
+
+
+async def export_file(store: Store, session: str, path: Path) -> None:
+    """Write the session to a file, in the place of one that is there. Raises as ``export_lines`` does."""
+    try:
+        with await asyncio.to_thread(path.open, "wb") as file:
+            waiting: list[bytes] = []
+            async for line in export_lines(store, session):
+                waiting.append(line)
+                if len(waiting) >= AT_ONCE:
+                    await asyncio.to_thread(file.writelines, waiting)
+                    waiting = []
+            await asyncio.to_thread(file.writelines, waiting)
+            await asyncio.to_thread(file.flush)
+    except OSError as problem:
+        raise unusable(problem, path) from problem
+
+
+async def import_file(store: Store, path: Path, session: str = "") -> Taken:
+    """Make a session of an exported file, under its own id or another.
+
+    Lines that can't be used, such as a torn last one, are skipped and named; the events are numbered anew without
+    them. Raises ``NotASession`` for a file that no export wrote, ``UnreadableInput`` for one that can't be opened or
+    was written in a newer format, ``CommandRefused`` when the session's id is taken.
+    """
+    try:
+        read = await asyncio.to_thread(_read_file, path)
+    except OSError as problem:
+        raise UnreadableInput(f"{path} can't be opened: {problem.strerror or problem}.") from problem
+    name = session or read.header.session
+    await store.create(name, read.events, origin=read.header.origin)
+    skipped, kept = read.skipped, 0
+    for handle, pieces in read.kept.items():
+        whole = len(pieces) == pieces[0].of and [piece.number for piece in pieces] == list(range(len(pieces)))
+        if whole and await store.keep(name, b"".join(piece.data for piece in pieces)) == handle:
+            kept += 1
+        else:
+            skipped.append((0, f"kept data {handle} is not whole"))
+    lost_events, lost_kept = read.header.events - len(read.events), read.header.kept - len(read.kept)
+    if lost_events > 0 or lost_kept > 0:
+        skipped.append((0, f"the file lacks {max(lost_events, 0)} events and {max(lost_kept, 0)} kept values"))
+    return Taken(name, len(read.events), kept, tuple(skipped))
+
+
+class _File(NamedTuple):
+    header: Header
+    events: list[Event]
+    kept: dict[str, list[KeptPiece]]
+    skipped: list[tuple[int, str]]
+
+
+def _read_file(path: Path) -> _File:
+    with path.open("rb") as file:
+        header = _header(file, path)
+        events: list[Event] = []
+        kept: dict[str, list[KeptPiece]] = {}
+        skipped: list[tuple[int, str]] = []
+        for number, line in _numbered(file):
+            try:
+                if line.startswith(b'{"kept":'):
+                    piece = msgspec.json.decode(line, type=KeptPiece)
+                    kept.setdefault(piece.kept, []).append(piece)
+                else:
+                    events.append(decode_event(line))
+            except (UndecodableRow, msgspec.MsgspecError) as problem:
+                torn = not line.endswith(b"\n")
+                skipped.append((number, "torn: the end of the line is missing" if torn else str(problem)))
+    return _File(header, events, kept, skipped)
+
+
+def _numbered(file: Iterable[bytes]) -> Iterable[tuple[int, bytes]]:
+    return ((number, line) for number, line in enumerate(file, 2) if line.strip())
+
+
+def _header(file: IO[bytes], path: Path) -> Header:
+    try:
+        header = msgspec.json.decode(file.readline(), type=Header)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        header = None
+    if header is None or header.format != FORMAT:
+        missed = FormatMiss(FORMAT, f'no first line with "format": "{FORMAT}"')
+        raise NotASession(str(path), (missed,))
+    if header.version > VERSION:
+        raise UnreadableInput(
+            f"{path} is of a newer format (version {header.version}, this Ullage reads {VERSION}). Update Ullage."
+        )
+    return header
