@@ -9,13 +9,14 @@ costs what was added, and the copying of its body.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 
 from ullage.codec.encode import Encoded, Options, encode, settle
 from ullage.codec.encode.blocks import PLAIN
-from ullage.codec.encode.growing import GrowingMessages, SeenMedia, joined, messages_for, sending_of
+from ullage.codec.encode.growing import Frames, GrowingMessages, SeenMedia, messages_for, sending_of
 from ullage.codec.growing_reasoning import GrowingSelection
 from ullage.codec.growing_repair import GrowingRepair, Head, repaired_head
 from ullage.codec.repair import EVERYTHING, Repaired, repair
@@ -49,6 +50,13 @@ class _Before(NamedTuple):
     target: Target
 
 
+class _Offer(NamedTuple):
+    """Messages that were handed out, and those of the last request that they begin with."""
+
+    given: tuple[Message, ...]
+    messages: tuple[Message, ...]
+
+
 class _History:
     """The messages that were made for one kind of request."""
 
@@ -79,6 +87,17 @@ class GrowingCodec:
     def __init__(self) -> None:
         self._history: _History | None = None
         self._head: tuple[_Before, Head] | None = None
+        self._frames = Frames()
+        self._offered: _Offer | None = None
+        self._last: tuple[Message, ...] = ()
+
+    def extended(self, added: Iterable[Message]) -> tuple[Message, ...]:
+        """The messages of the last request and these behind them, to make the next one of.
+
+        They need not be compared: this is known to extend the last request. Before the first, these alone.
+        """
+        self._offered = _Offer(self._last, self._last + tuple(added))
+        return self._offered.messages
 
     def prepare(self, request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Made:
         """What ``settle``, ``repair`` and ``encode`` make of the request. Raises ``InvalidRequest`` as they do.
@@ -88,6 +107,7 @@ class GrowingCodec:
         body of ``Encoded`` holds the list of messages as one ``msgspec.Raw``.
         """
         request, options = settle(request, options)
+        self._last = request.messages
         history = self._extended(request, policy, options) or self._anew(request, policy, options)
         if history is None:
             return _whole(request, policy, options)
@@ -95,7 +115,7 @@ class GrowingCodec:
         if self._head is None or self._head[0] != before:
             self._head = (before, repaired_head(request, history.kind.target))
         repaired = history.repair.repaired(request, self._head[1])
-        encoded, content = joined(_bare(repaired.request), history.encoded, options)
+        encoded, content = self._frames.joined(_bare(repaired.request), history.encoded, options)
         return Made(repaired, encoded, content)
 
     def _extended(self, request: Request, policy: ReasoningPolicy, options: Options) -> _History | None:
@@ -103,9 +123,11 @@ class GrowingCodec:
         history = self._history
         if history is None or not _is_plain(request, options) or history.kind != _kind(request, policy, options):
             return None
-        if request.messages[: len(history.given)] != history.given or not history.media.holds(options.media):
+        offered, messages = self._offered, request.messages
+        is_known = offered is not None and offered.given is history.given and offered.messages is messages
+        if not is_known and messages[: len(history.given)] != history.given:
             return None
-        return self._added(history, request, options)
+        return self._added(history, request, options) if history.media.holds(options.media) else None
 
     def _anew(self, request: Request, policy: ReasoningPolicy, options: Options) -> _History | None:
         """A new history of all messages; ``None`` where the request has to be made in one piece."""

@@ -32,7 +32,7 @@ class GrowingSelection:
     def add(self, messages: Sequence[Message]) -> Sent | None:
         """What is sent of the next messages; ``None`` where they change what is sent of earlier ones.
 
-        ``None`` also where an id is used twice, as then ids don't tell parts apart. After ``None`` nothing may be added.
+        ``None`` also where an id is used twice, as then ids don't tell parts apart. After it nothing may be added.
         """
         if self._all:
             return Sent(None)

@@ -231,35 +231,72 @@ def sending_of(request: Request, messages: Sequence[Message], options: Options, 
     return Sending(request, target_of(request), sent, replace(options, media=media))
 
 
-def joined(bare: Request, messages: GrowingMessages, options: Options) -> Joined:
-    """What ``encode`` makes of the request with all messages that were added; ``bare`` is the request without them.
+class _Frame(NamedTuple):
+    """What stands around the messages that grow: the request without them, and the bytes on both sides."""
 
-    The body holds its list of messages as one piece of JSON.
-    """
-    head = encode(bare, options=options)
-    field = messages.field
+    encoded: Encoded
+    opening: bytes
+    first: list[bytes | bytearray]
+    """Items that stand before the messages in their list, each with a comma behind it."""
+    closing: bytes
+
+
+class Frames:
+    """Makes whole bodies out of what was written. Keeps the last frame, for most requests have the one before's."""
+
+    def __init__(self) -> None:
+        self._key: tuple[object, ...] = ()
+        self._bare: Request | None = None
+        self._frame: _Frame | None = None
+
+    def joined(self, bare: Request, messages: GrowingMessages, options: Options) -> Joined:
+        """What ``encode`` makes of the request with all messages that were added; ``bare`` is the one without them.
+
+        The body holds its list of messages as one piece of JSON.
+        """
+        frame = self._frame_of(bare, messages.field, options)
+        head, opening, closing = frame.encoded, frame.opening, frame.closing
+        content = _without_last_comma([opening, *frame.first, *messages.items(options.cache)], closing)
+        listed = msgspec.Raw(memoryview(content)[len(opening) - 1 : len(content) - len(closing) + 1])
+        body = {**head.body, messages.field: listed}
+        blocks = head.blocks + tuple(messages.blocks.made)
+        unsent = _unsent(head.unsent, messages.blocks.unsent)
+        return Joined(Encoded(head.path, dict(head.headers), body, blocks, unsent), content)
+
+    def _frame_of(self, bare: Request, field: str, options: Options) -> _Frame:
+        # As JSON, for 1, 1.0 and True are equal and not written alike.
+        said = _encode([bare.params, replace(options, media={})])
+        key = (bare.wire, bare.provider, bare.model, bare.stream, said)
+        before = self._bare
+        known = before is not None and before.system is bare.system and before.tools is bare.tools and key == self._key
+        if self._frame is None or not known:
+            self._frame = _frame(encode(bare, options=options), field)
+            self._bare, self._key = bare, key
+        return self._frame
+
+
+def _frame(encoded: Encoded, field: str) -> _Frame:
     before: dict[str, object] = {}
     after: dict[str, object] = {}
     side = before
-    for name, value in head.body.items():
+    for name, value in encoded.body.items():
         if name == field:
             side = after
         else:
             side[name] = value
-    first = head.body[field]
-    items: list[bytes | bytearray] = []
-    for one in first if isinstance(first, list) else ():
-        items += (bytes(one), b",")
-    items += messages.items(options.cache)
+    listed = encoded.body[field]
+    first: list[bytes | bytearray] = []
+    for one in listed if isinstance(listed, list) else ():
+        first += (bytes(one), b",")
     opening = (_encode(before)[:-1] + b"," if before else b"{") + f'"{field}":['.encode()
-    closing = b"]" + (b"," + _encode(after)[1:] if after else b"}")
-    content = _without_last_comma([opening, *items], closing)
-    listed = msgspec.Raw(memoryview(content)[len(opening) - 1 : len(content) - len(closing) + 1])
-    unsent = [what for what in head.unsent if what != _AFTER_MESSAGES]
-    unsent += [what for what in messages.blocks.unsent if what not in unsent]
-    unsent += [_AFTER_MESSAGES] if _AFTER_MESSAGES in head.unsent else []
-    blocks = head.blocks + tuple(messages.blocks.made)
-    return Joined(Encoded(head.path, head.headers, {**head.body, field: listed}, blocks, tuple(unsent)), content)
+    return _Frame(encoded, opening, first, b"]" + (b"," + _encode(after)[1:] if after else b"}"))
+
+
+def _unsent(head: Sequence[str], messages: Sequence[str]) -> tuple[str, ...]:
+    """What could not be sent, in the order in which an encoder goes through a request."""
+    first = [what for what in head if what != _AFTER_MESSAGES]
+    first += [what for what in messages if what not in first]
+    return (*first, _AFTER_MESSAGES) if _AFTER_MESSAGES in head else tuple(first)
 
 
 def _without_last_comma(pieces: list[bytes | bytearray], closing: bytes) -> bytes:
