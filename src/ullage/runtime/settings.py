@@ -174,11 +174,16 @@ class Settings:
     first_byte_s: float = _setting(600.0, "the longest until an answer begins", _SECONDS, unit="seconds")
     between_s: float = _setting(180.0, "the longest silence inside an answer", _SECONDS, unit="seconds")
     budget_tokens: int | None = _setting(
-        None, "what a session may use, input and output of all its calls together", values.optional(_COUNT),
+        None, "what a turn may use, input and output of all its calls together; counted anew when it is resumed", values.optional(_COUNT),
         unit="tokens", places=NOT_BY_A_PROJECT, said="no end",
     )  # fmt: skip
     budget_usd: float | None = _setting(
-        None, "what it may cost", values.optional(_SECONDS), unit="US dollars", places=NOT_BY_A_PROJECT, said="no end"
+        None,
+        "what a turn may cost",
+        values.optional(_SECONDS),
+        unit="US dollars",
+        places=NOT_BY_A_PROJECT,
+        said="no end",
     )
     budget_calls: int | None = _setting(
         None,

@@ -1,0 +1,229 @@
+"""An agent: a model, tools and settings, and the sessions that use them.
+
+agent = ullage.Agent("anthropic:claude-haiku-4-5", tools=[look_up], system="You are brief.")
+print(agent.run("What does the cask hold?").text)
+
+async with agent.session("notes") as s:
+    await s.ask("And now?")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+from pathlib import Path
+
+from ullage.errors import CommandRefused, SessionNotFound, SettingError
+from ullage.events import Event, SessionStarted, SettingsChanged
+from ullage.messages import SystemBlock, clean_text
+from ullage.runtime.config_file import read_configs
+from ullage.runtime.hooks import Hook
+from ullage.runtime.precedence import Layer, resolve
+from ullage.runtime.session import Result, Said, Session
+from ullage.runtime.settings import Settings
+from ullage.runtime.work import Shared
+from ullage.store.leases import new_owner
+from ullage.store.sqlite import SqliteStore
+from ullage.store.store import SessionRow, Store
+from ullage.tools.builtin import builtin
+from ullage.tools.functions import as_tools
+from ullage.tools.results import read_result
+from ullage.tools.tool import AgentTool
+from ullage.wire.client import Client, Timeouts
+from ullage.wire.endpoints import provider_of
+
+LONGEST_INSTRUCTIONS = 200_000
+"""Bytes of one instruction file that are read; more is a mistake, and the error says so."""
+
+
+class Agent:
+    """See the head of the file. Opens nothing before its first session; usable by one event loop at a time.
+
+    ``tools`` are functions, ``AgentTool``s, and names of built-in tools. ``store`` is where sessions live: a path, a
+    ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins over all
+    other places where one can be said; ``config=False`` reads no ``ullage.toml``. Keys come from the environment alone.
+    Raises ``SettingError``.
+    """
+
+    def __init__(
+        self,
+        model: str = "",
+        *,
+        tools: Iterable[AgentTool | Callable[..., object] | str] = (),
+        system: str = "",
+        hooks: Sequence[Hook] = (),
+        store: Store | Path | str | None = None,
+        environment: Mapping[str, str] | None = None,
+        config: bool = True,
+        **settings: object,
+    ) -> None:
+        said: dict[str, object] = {name: value for name, value in settings.items() if value is not None}
+        if model:
+            said["model"] = model
+        if system:
+            said["system"] = system
+        given = tuple(tools)
+        if named := tuple(one for one in given if isinstance(one, str)):
+            said["tools"] = named
+        self._arguments = said
+        self._environment = dict(os.environ) if environment is None else dict(environment)
+        self._files: Sequence[Layer] = read_configs(Path.cwd(), self._environment) if config else ()
+        self._own_tools = as_tools(one for one in given if not isinstance(one, str))
+        self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
+        self._hooks = tuple(hooks)
+        self._given_store = store
+        self._shared: Shared | None = None
+        self._open = 0
+        self._resources: AsyncExitStack | None = None
+        self._opening = asyncio.Lock()
+        self.settings = resolve(said, {}, self._files, self._environment).settings
+
+    # -- sessions --
+
+    def session(self, id: str = "", *, resume: bool = True, **settings: object) -> Session:
+        """A session of this id, begun if there is none; without an id, a new one. Use it as ``async with``.
+
+        A turn that a crash left open, and messages that wait, are gone on with unless ``resume=False``. ``settings``
+        are the session's own, for one that begins.
+        """
+        return Session(self, id or new_session_id(), resume=resume, settings=settings)
+
+    async def ask(self, *said: Said, session: str = "") -> Result:
+        """Say something in a session and wait until it rests. Raises the ``ProviderError`` a call failed with."""
+        async with self.session(session) as opened:
+            return await opened.ask(*said)
+
+    def run(self, *said: Said, session: str = "") -> Result:
+        """``ask`` for a program without an event loop. Ctrl-C stops it as a crash would: nothing is lost."""
+        return asyncio.run(self.ask(*said, session=session))
+
+    async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
+        """The store's sessions, the one changed last first."""
+        shared = await self.enter()
+        try:
+            return await shared.store.sessions(limit=limit)
+        finally:
+            await self.leave()
+
+    # -- what sessions share --
+
+    async def enter(self) -> Shared:
+        """What all sessions share, opened with the first of them. Each ``enter`` wants a ``leave``."""
+        async with self._opening:
+            if self._shared is None:
+                self._shared = await self._begin()
+            self._open += 1
+            return self._shared
+
+    async def leave(self) -> None:
+        """Close what is shared when nobody uses it any more."""
+        async with self._opening:
+            self._open -= 1
+            if self._open > 0 or self._resources is None:
+                return
+            resources, self._resources, self._shared = self._resources, None, None
+            await resources.aclose()
+
+    async def _begin(self) -> Shared:
+        settings = self.settings
+        async with AsyncExitStack() as stack:
+            store = self._given_store
+            if store is None or isinstance(store, str | Path):
+                store = SqliteStore(None if store is None else Path(store))
+                stack.push_async_callback(store.close)
+            timeouts = Timeouts(
+                connect_s=settings.connect_s, first_byte_s=settings.first_byte_s, between_s=settings.between_s
+            )
+            client = await stack.enter_async_context(Client(timeouts=timeouts))
+            self._resources = stack.pop_all()
+        return Shared(
+            store=store,
+            client=client,
+            owner=new_owner(),
+            arguments=self._arguments,
+            files=self._files,
+            environment=self._environment,
+            tools=self._tools,
+            system=self._system,
+            hooks=self._hooks,
+            clock=time.time,
+        )
+
+    async def create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
+        """Begin the session in the store if there is none of this id."""
+        assert self._shared is not None
+        store = self._shared.store
+        with contextlib.suppress(SessionNotFound):
+            await store.about(session)
+            return
+        resolved = resolve(self._arguments, dict(settings), self._files, self._environment).settings
+        with contextlib.suppress(CommandRefused):  # somebody else has begun it in this moment
+            await store.create(session, first_events(resolved, settings))
+
+    def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
+        """The tools of a session with these settings; the same mapping as long as nothing of it changes."""
+        key = (settings.tools, settings.root, settings.result_tokens)
+        if key not in self._made:
+            made = as_tools([*builtin(settings.tools, root=settings.root), *self._own_tools])
+            named = {tool.name: tool for tool in made}
+            if named:
+                reader = read_result(settings.result_tokens)
+                named.setdefault(reader.name, reader)
+            self._made[key] = named
+        return self._made[key]
+
+    def _system(self, settings: Settings) -> tuple[SystemBlock, ...]:
+        blocks = [SystemBlock(text=clean_text(settings.system).text)] if settings.system else []
+        root = settings.root or Path.cwd()
+        for name in settings.instructions:
+            if text := read_instructions(root, name):
+                blocks.append(SystemBlock(text=text, kind="instructions", name=name))
+        return tuple(blocks)
+
+
+def first_events(settings: Settings, own: Mapping[str, object]) -> list[Event]:
+    """What a session begins with. Raises ``SettingError`` for a model that leads nowhere."""
+    if not settings.model:
+        raise SettingError("No model is set: say one, as in model='anthropic:claude-haiku-4-5'.")
+    provider, model = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
+    started = SessionStarted(
+        model=model,
+        wire=provider.wire,
+        provider=provider.name,
+        cwd=str(settings.root or Path.cwd()),
+        program=f"ullage {version('ullage')}",
+    )
+    events: list[Event] = [started]
+    if own:
+        events.append(SettingsChanged(settings=dict(own)))
+    return events
+
+
+def read_instructions(root: Path, name: str) -> str:
+    """The text of an instruction file below ``root``; empty where there is none. Raises ``SettingError``."""
+    path = (root / name).resolve()
+    if not path.is_relative_to(root.resolve()):
+        raise SettingError(f"The instruction file {name} leads out of {root}: name one inside it.")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return ""
+    except OSError as problem:
+        raise SettingError(f"The instruction file {path} can't be read: {problem.strerror}.") from problem
+    if len(data) > LONGEST_INSTRUCTIONS:
+        raise SettingError(
+            f"The instruction file {path} has {len(data):,} bytes, which would fill the window of many models; "
+            f"the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
+        )
+    return clean_text(data).text
+
+
+def new_session_id() -> str:
+    """An id that sorts by the day and is nobody else's: ``20261121-5f2a9c1e``."""
+    return f"{time.strftime('%Y%m%d')}-{secrets.token_hex(4)}"

@@ -1,0 +1,92 @@
+"""Brings the ledger up to the settings: model, system prompt, tools, parameters and limits as they count now.
+
+What changed is written as events before the next decision, so that the reading follows at once. What the model has seen
+and would see otherwise from here on begins a new epoch, once for all changes together.
+"""
+
+from __future__ import annotations
+
+from ullage.events import (
+    Event,
+    ModelChanged,
+    ParamsChanged,
+    SettingsChanged,
+    SystemChanged,
+    ToolsChanged,
+)
+from ullage.messages import Tool
+from ullage.runtime.settings import Settings
+from ullage.runtime.work import Work
+from ullage.wire.endpoints import provider_of
+
+RESOLVED = ("window", "default_window", "reserve", "trigger", "auto", "include_in_context", "strip")
+"""Settings that a reading depends on: they are written down as they count, wherever they were said."""
+
+
+async def arrange(work: Work) -> None:
+    """Write what has changed since the last time; nothing where nothing has. Raises ``SettingError``."""
+    loop = work.ledger.loop
+    tools = work.shared.tools(work.settings)
+    if work.arranged is loop.settings and work.tools is tools:
+        return
+    work.settings = work.shared.resolve(loop.settings).settings
+    work.tools = work.shared.tools(work.settings)
+    events = changes(work)
+    if events:
+        await work.ledger.write(events)
+    work.arranged = work.ledger.loop.settings
+
+
+def changes(work: Work) -> list[Event]:
+    """Events for what the ledger has otherwise than the settings."""
+    settings, meter = work.settings, work.ledger.meter
+    held = meter.request()
+    events: list[Event] = []
+    rewrites: list[str] = []
+    if said := _limits(settings, work):
+        events.append(SettingsChanged(settings=said, source="resolved"))
+        if {"include_in_context", "strip"} & said.keys():
+            rewrites.append("policy")
+    if settings.model and _model(settings) != (held.provider, held.wire, held.model):
+        provider, wire, model = _model(settings)
+        events.append(ModelChanged(model=model, wire=wire, provider=provider))
+        rewrites.append("model")
+    system = work.shared.system(settings)
+    if system != held.system or not work.ledger.loop.turns:
+        events.append(SystemChanged(system=system))
+        rewrites.append("system")
+    declared = _declared(work)
+    if declared != held.tools or not work.ledger.loop.turns:
+        events.append(ToolsChanged(tools=declared))
+        rewrites.append("tools")
+    if dict(settings.params) != held.params:
+        events.append(ParamsChanged(params=dict(settings.params)))
+    if rewrites and meter.steps:
+        events.append(work.new_epoch(" and ".join(rewrites)))
+    return events
+
+
+def _model(settings: Settings) -> tuple[str, str, str]:
+    provider, model = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
+    return provider.name, provider.wire, model
+
+
+def _declared(work: Work) -> tuple[Tool, ...]:
+    return tuple(tool.declaration for tool in work.tools.values())
+
+
+def _limits(settings: Settings, work: Work) -> dict[str, object]:
+    """The settings of the reading that the meter does not have yet."""
+    limits, policy = work.ledger.meter.limits, work.ledger.meter.policy
+    window = limits.window.tokens if limits.window is not None and limits.window.source == "user" else None
+    has: dict[str, object] = {
+        "window": window,
+        "default_window": limits.default_window,
+        "reserve": limits.reserve,
+        "trigger": limits.trigger,
+        "auto": limits.auto,
+        "include_in_context": policy.include_in_context,
+        "strip": policy.strip,
+    }
+    wants = {name: getattr(settings, name) for name in RESOLVED}
+    return {name: value for name, value in wants.items() if value != has[name]}

@@ -1,0 +1,182 @@
+"""Carries out ``CallModel``: one request out, its answer stored as it comes, both ends in the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from contextlib import aclosing
+from typing import Final
+
+from msgspec.structs import replace
+
+from ullage.agent.loop import OVERFLOWS
+from ullage.agent.steps import CallModel
+from ullage.codec.encode import Options
+from ullage.codec.stream import Answer
+from ullage.context.view import in_view
+from ullage.errors import Overflow, ProviderError, ServerError
+from ullage.events import (
+    Amount,
+    CallEnded,
+    CallRetried,
+    CallStarted,
+    Event,
+    LimitLearnt,
+    MessageAdded,
+    RequestRepaired,
+)
+from ullage.messages import Request
+from ullage.runtime.drafting import Drafting
+from ullage.runtime.hooks import run_hook
+from ullage.runtime.work import KEPT, Work
+from ullage.wire.call import Retries, Retrying, stream
+
+DROP_WAIT_S: Final = 0.5
+"""Seconds before an answer that broke off is asked for again; doubled each time, as ``wire.call.Retries`` does."""
+
+_LONGEST_WAIT_S: Final = 8.0
+
+
+async def call_model(work: Work, step: CallModel) -> None:
+    """One call to its end. What the provider does becomes events; raises only for the store and for hooks.
+
+    Cancelling is safe anywhere: what streamed is stored as a draft, and the call stays open in the ledger for whoever
+    settles it.
+    """
+    ledger = work.ledger
+    if drops := ledger.loop.drops:
+        await asyncio.sleep(min(_LONGEST_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
+    request = request_of(work)
+    await load_media(work)
+    reading = work.reading
+    for hook in work.shared.hooks:
+        await run_hook(hook.before_call(request, reading))
+    call = f"call-{ledger.loop.seq + 1}"
+    started: list[Event] = [*work.reading_events()]
+    used = reading.used
+    started.append(
+        CallStarted(
+            call=call,
+            fingerprint=ledger.meter.fingerprint(),
+            estimate=Amount(tokens=used.tokens, low=used.low, high=used.high),
+            snapshot=reading.snapshot_id,
+            stream=request.stream,
+        )
+    )
+    await ledger.write(started)
+    answer: Answer | ProviderError
+    try:
+        answer = await _stream(work, request, call, options_of(work, step))
+    except ProviderError as problem:
+        answer = problem
+    if isinstance(answer, ProviderError):
+        await ledger.write(failed(call, answer, work), ends_draft=call)
+        return
+    await ledger.write(ended(call, answer), ends_draft=call)
+    reading = await work.record_reading()
+    for hook in work.shared.hooks:
+        await run_hook(hook.after_call(answer, reading))
+
+
+def request_of(work: Work) -> Request:
+    """The next request: the view, with the results of each answer in the order of its calls."""
+    request = work.ledger.meter.request(stream=work.settings.stream)
+    return replace(request, messages=in_view(request.messages))
+
+
+def options_of(work: Work, step: CallModel) -> Options:
+    """What the call asks for besides its content."""
+    options = dataclasses.replace(work.settings.options, media=work.media)
+    if step.max_output is None:
+        return options
+    return dataclasses.replace(options, max_output=step.max_output)
+
+
+async def _stream(work: Work, request: Request, call: str, options: Options) -> Answer:
+    ledger, settings = work.ledger, work.settings
+    retried: list[CallRetried] = []
+
+    def note_retry(retrying: Retrying) -> None:
+        retried.append(
+            CallRetried(call=call, attempt=retrying.attempt, wait_s=retrying.wait_s, error=str(retrying.error))
+        )
+
+    async def pause(seconds: float) -> None:
+        await ledger.write(tuple(retried))
+        retried.clear()
+        await asyncio.sleep(seconds)
+
+    events = stream(
+        request,
+        work.endpoint(),
+        client=work.shared.client,
+        message_id=f"{call}.answer",
+        call=call,
+        policy=ledger.meter.policy,
+        options=options,
+        retries=Retries(tries=settings.tries),
+        on_retry=note_retry,
+        sleep=pause,
+    )
+    drafting = Drafting(ledger.store, ledger.held, call, flush_s=settings.flush_s, flush_bytes=settings.flush_bytes)
+    async with drafting, aclosing(events) as coming:
+        async for event in coming:
+            if isinstance(event, Answer):
+                return event
+            drafting.put(event)
+    raise ServerError("The call ended without an answer.")
+
+
+def ended(call: str, answer: Answer) -> list[Event]:
+    """A call that gave an answer, whole or not. One that failed after it had begun broke off like a lost connection."""
+    outcome = "dropped" if answer.outcome == "failed" else answer.outcome
+    message = answer.message
+    if answer.outcome == "finished" and answer.stop == "length" and not message.parts:
+        error = "The provider answered nothing and says that the limit was reached: the window was full."
+        return [CallEnded(call=call, outcome="failed", usage=answer.usage, error=error, error_kind="Overflow")]
+    events: list[Event] = [
+        CallEnded(
+            call=call,
+            outcome=outcome,
+            stop=answer.stop,
+            usage=answer.usage,
+            model=answer.model,
+            error="" if answer.error is None else str(answer.error),
+            error_kind="" if answer.error is None else type(answer.error).__name__,
+        )
+    ]
+    if message.parts:
+        events.append(MessageAdded(message=message if outcome == "finished" else replace(message, interrupted=outcome)))
+    return events
+
+
+def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
+    """A call that gave nothing, and the limit its error may name."""
+    kind = next((one.__name__ for one in type(problem).__mro__ if one.__name__ in OVERFLOWS), type(problem).__name__)
+    events: list[Event] = [CallEnded(call=call, outcome="failed", error=str(problem), error_kind=kind)]
+    if isinstance(problem, Overflow) and problem.limit is not None:
+        cap = problem.limit if problem.input_alone else None
+        events.append(
+            LimitLearnt(
+                model=work.ledger.meter.request().model,
+                source="error",
+                window=None if problem.input_alone else problem.limit,
+                input_cap=cap,
+            )
+        )
+    return events
+
+
+async def load_media(work: Work) -> None:
+    """Bytes of the images and files that came into view and are not at hand yet."""
+    while work.wanted:
+        source = work.wanted[-1]
+        if source not in work.media:
+            handle = source.removeprefix(KEPT)
+            work.media[source] = await work.ledger.store.kept(work.ledger.session, handle)
+        work.wanted.pop()
+
+
+def repaired(call: str, repairs: tuple[str, ...]) -> list[Event]:
+    """The repairs of a request as an event; none for none."""
+    return [RequestRepaired(call=call, repairs=repairs)] if repairs else []

@@ -1,0 +1,138 @@
+"""An answer while it streams: stored in small batches before anybody sees it, and put together again after a cut.
+
+What a display shows is what ``Store.follow`` gives, and that is only what is stored. So what was shown is in the store,
+whatever happens to the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from ullage.codec.stream import CallDelta, PartDone, ReasoningDelta, StreamEvent, TextDelta
+from ullage.encoding import encode
+from ullage.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
+from ullage.runtime.ledger import to_its_end
+from ullage.store.store import DraftPiece, Lease, Store
+
+_part = msgspec.json.Decoder(Part)
+
+
+class Drafting:
+    """Takes the events of one answer and stores them as pieces; use as ``async with``.
+
+    A piece waits at most ``flush_s`` seconds, or until ``flush_bytes`` wait. Leaving the block stores what still waits,
+    also when the task is cancelled. A store that fails ends the block with its error.
+    """
+
+    def __init__(
+        self, store: Store, lease: Lease, call: str, *, flush_s: float = 0.05, flush_bytes: int = 1_024
+    ) -> None:
+        self._store = store
+        self._lease = lease
+        self._call = call
+        self._flush_s = flush_s
+        self._flush_bytes = flush_bytes
+        self._waiting: list[DraftPiece] = []
+        self._size = 0
+        self._offset = 0
+        self._wake = asyncio.Event()
+        self._is_full = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._store_in_batches())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        task, self._task = self._task, None
+        assert task is not None
+        is_broken = task.done() and not task.cancelled() and task.exception() is not None
+        task.cancel()
+        await asyncio.wait([task])
+        if is_broken:
+            if problem is None:
+                task.result()
+            return
+        await to_its_end(self._flush())
+
+    def put(self, event: StreamEvent) -> None:
+        """One event of the stream. Raises what the store raised, if it failed."""
+        piece = self._piece(event)
+        if piece is None:
+            return
+        if self._task is not None and self._task.done():
+            self._task.result()
+        self._waiting.append(piece)
+        self._size += len(piece.text)
+        self._wake.set()
+        if self._size >= self._flush_bytes:
+            self._is_full.set()
+
+    def _piece(self, event: StreamEvent) -> DraftPiece | None:
+        offset = self._offset
+        match event:
+            case TextDelta():
+                piece = DraftPiece(self._call, offset, "text", event.part, event.text)
+            case ReasoningDelta():
+                piece = DraftPiece(self._call, offset, "reasoning", event.part, event.text)
+            case CallDelta():
+                piece = DraftPiece(self._call, offset, "call", event.part, event.text, event.call_id, event.name)
+            case PartDone():
+                piece = DraftPiece(self._call, offset, "done", event.part.id, encode(event.part).decode())
+            case _:
+                return None
+        self._offset += 1
+        return piece
+
+    async def _store_in_batches(self) -> None:
+        """The first piece at once, so that a display begins when the answer does; later ones together."""
+        while True:
+            await self._wake.wait()
+            await to_its_end(self._flush())
+            try:
+                async with asyncio.timeout(self._flush_s):
+                    await self._is_full.wait()
+            except TimeoutError:
+                pass
+
+    async def _flush(self) -> None:
+        pieces, self._waiting, self._size = self._waiting, [], 0
+        self._wake.clear()
+        self._is_full.clear()
+        if pieces:
+            await self._store.draft(self._lease, pieces)
+
+
+def put_together(pieces: Sequence[DraftPiece], *, message_id: str, call: str) -> Message:
+    """The answer as far as its stored pieces reach: whole parts as they were, the others as far as they came."""
+    whole: dict[str, Part] = {}
+    texts: dict[str, list[str]] = {}
+    kinds: dict[str, DraftPiece] = {}
+    for piece in pieces:
+        if piece.call != call:
+            continue
+        if piece.kind == "done":
+            whole[piece.part] = _part.decode(piece.text)
+            kinds.setdefault(piece.part, piece)
+        else:
+            texts.setdefault(piece.part, []).append(piece.text)
+            kinds.setdefault(piece.part, piece)
+    parts = [whole[name] if name in whole else _grown(first, "".join(texts[name])) for name, first in kinds.items()]
+    return Message(id=message_id, role="assistant", parts=tuple(parts), call=call)
+
+
+def _grown(first: DraftPiece, text: str) -> Part:
+    match first.kind:
+        case "reasoning":
+            return ReasoningPart(id=first.part, text=text)
+        case "call":
+            return ToolCallPart(id=first.part, call_id=first.call_id, name=first.name, arguments=text)
+        case _:
+            return TextPart(id=first.part, text=text)

@@ -1,0 +1,323 @@
+"""Drives one session: asks ``decide`` what comes next, has it carried out, and asks again, until it rests.
+
+While it drives it holds the session's lease. Others' commands reach it through the ledger at any moment: a cancel ends
+what is under way, everything else waits for the next decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, Final
+
+from ullage.agent.closing import Left, Persisted, after_cancel, after_crash, closed
+from ullage.agent.decide import Budget, Room, Rules, Situation, decide
+from ullage.agent.loop import Loop
+from ullage.agent.steps import (
+    AskApproval,
+    CallModel,
+    CloseCalls,
+    Compact,
+    Deliver,
+    DropAttempt,
+    EndTurn,
+    Pause,
+    Rest,
+    RunTools,
+    Settle,
+    Step,
+)
+from ullage.codec.encode.anthropic import MAX_OUTPUT
+from ullage.errors import LeaseLost, SessionBusy
+from ullage.events import (
+    ApprovalAsked,
+    Cancelled,
+    Event,
+    MessageAdded,
+    QueueLeft,
+    Rewound,
+    TurnEnded,
+    TurnPaused,
+    TurnStarted,
+)
+from ullage.messages import Message
+from ullage.runtime.arranging import arrange
+from ullage.runtime.calling import call_model
+from ullage.runtime.compacting import compact, may_compact
+from ullage.runtime.drafting import put_together
+from ullage.runtime.hooks import HookFailed
+from ullage.runtime.ledger import to_its_end
+from ullage.runtime.opening import opened
+from ullage.runtime.tooling import run_tools
+from ullage.runtime.work import Shared, Work
+from ullage.tools.running import parse_arguments
+from ullage.tools.tool import AgentTool, BadArguments
+
+BUSY_WAIT_S: Final = 0.5
+"""Seconds until a session that somebody else drives is tried again, unless something happens in it before."""
+
+
+class Driver:
+    """Drives one session whenever there is something to do. ``drive`` may be called again after it has returned."""
+
+    def __init__(self, shared: Shared, session: str) -> None:
+        self._shared = shared
+        self._session = session
+        self.work: Work | None = None
+        """The session's folds, once it has been looked at."""
+        self._current: asyncio.Task[None] | None = None
+
+    async def look(self) -> Work:
+        """The session as it is now, to be looked at; the same folds that decide. Raises as ``drive`` does."""
+        if self.work is None:
+            self.work = await opened(self._shared, self._session)
+        await self.work.ledger.catch_up()
+        return self.work
+
+    async def drive(self) -> None:
+        """Work until the session rests or waits for a person. Returns at once when there is nothing to do.
+
+        Raises ``StoreUnavailable`` and ``SettingError``. Cancelling is like a crash without its losses: what is under
+        way is stopped and stays open in the ledger, the lease is given back, and the next driver goes on.
+        """
+        while True:
+            try:
+                async with self._held() as work:
+                    await self._advance(work)
+                    seen = work.ledger.loop.seq
+            except SessionBusy:
+                if not await self._wait_for_other():
+                    return
+                continue
+            except LeaseLost:
+                continue
+            if (await self._shared.store.about(self._session)).seq == seen:
+                return
+
+    async def _wait_for_other(self) -> bool:
+        """Wait while another driver works; False when nothing is left to do."""
+        async with self._shared.store.watch(self._session) as watch:
+            await watch.wait(BUSY_WAIT_S)
+        about = await self._shared.store.about(self._session)
+        return bool(about.held_by) or bool(await self._shared.store.pending(self._session))
+
+    @contextlib.asynccontextmanager
+    async def _held(self) -> AsyncIterator[Work]:
+        """The session under a lease that is renewed as long as this lasts."""
+        shared = self._shared
+        ttl_s = (await self.look()).settings.lease_ttl_s
+        lease = await shared.store.acquire(self._session, shared.owner, ttl_s=ttl_s)
+        driving = asyncio.current_task()
+        assert driving is not None
+        lost = False
+
+        async def renew() -> None:
+            nonlocal lost
+            while True:
+                await asyncio.sleep(ttl_s / 3)
+                try:
+                    await shared.store.renew(lease, ttl_s=ttl_s)
+                except LeaseLost:
+                    lost = True
+                    driving.cancel()
+                    return
+
+        renewing = asyncio.create_task(renew())
+        try:
+            work = await self.look()
+            work.ledger.lease = lease
+            yield work
+        except asyncio.CancelledError:
+            if not lost or driving.uncancel() > 0:
+                raise
+            raise LeaseLost(f"Another driver has taken over the session {self._session}.") from None
+        finally:
+            if self.work is not None:
+                self.work.ledger.lease = None
+            renewing.cancel()
+            await asyncio.wait([renewing])
+            await to_its_end(shared.store.release(lease))
+
+    async def _advance(self, work: Work) -> None:
+        listening = asyncio.create_task(self._listen(work))
+        try:
+            while True:
+                if listening.done():
+                    listening.result()
+                await work.ledger.catch_up()
+                await arrange(work)
+                step = decide(self._situation(work))
+                if isinstance(step, Rest):
+                    await work.record_reading()
+                    return
+                try:
+                    await self._perform(work, step)
+                except HookFailed as problem:
+                    await self._give_up(work, str(problem))
+        finally:
+            listening.cancel()
+            await asyncio.wait([listening])
+
+    async def _listen(self, work: Work) -> None:
+        """Take in others' commands while a step is under way; a cancel interrupts it."""
+        async with self._shared.store.watch(self._session) as watch:
+            while True:
+                await watch.wait()
+                await work.ledger.catch_up()
+                if work.ledger.loop.cancel:
+                    await self._interrupt(work)
+
+    async def _interrupt(self, work: Work) -> None:
+        """End what is under way, or let running tools end where that was asked for."""
+        loop, current = work.ledger.loop, self._current
+        if current is None or current.done():
+            return
+        runs_tools = any(call.state == "started" for call in loop.open)
+        if runs_tools and not loop.cancel_answered:
+            await work.ledger.write([Cancelled(persisted="tools_in_progress")])
+        if runs_tools and loop.cancel == "finish":
+            return
+        current.cancel()
+
+    def _situation(self, work: Work) -> Situation:
+        ledger, settings = work.ledger, work.settings
+        loop, reading = ledger.loop, work.reading
+        waiting = [call for call in loop.open if call.state == "waiting"]
+        return Situation(
+            loop=loop,
+            rules=Rules(
+                max_steps=settings.max_steps,
+                max_repeats=settings.max_repeats,
+                drop_retries=settings.drop_retries,
+                sequential_tools=settings.sequential_tools,
+                budget=Budget(
+                    calls=settings.budget_calls,
+                    tokens=settings.budget_tokens,
+                    usd=settings.budget_usd,
+                    seconds=settings.budget_s,
+                ),
+            ),
+            room=Room(
+                high=reading.used.high,
+                window=reading.window.tokens,
+                reserve=reading.reserve,
+                input_limit=reading.input_limit,
+                compaction_point=reading.compaction_point,
+                max_output=settings.max_output or (MAX_OUTPUT if ledger.meter.request().wire == "messages" else None),
+            ),
+            needs_approval=frozenset(
+                call.call_id for call in waiting if _needs_approval(work, call.name, call.arguments)
+            ),
+            sequential=frozenset(
+                call.call_id for call in loop.open if call.name in work.tools and work.tools[call.name].sequential
+            ),
+            may_compact=may_compact(work),
+            elapsed_s=self._shared.clock() - loop.since,
+            usd=reading.spend.money.usd,
+        )
+
+    async def _perform(self, work: Work, step: Step) -> None:
+        write, loop = work.ledger.write, work.ledger.loop
+        match step:
+            case CallModel():
+                await self._interruptible(work, call_model(work, step))
+            case RunTools():
+                await self._interruptible(work, run_tools(work, step.calls))
+            case Compact():
+                await self._interruptible(work, compact(work, step))
+            case AskApproval():
+                await write([ApprovalAsked(call_id=call.call_id) for call in step.calls], durable=True)
+            case CloseCalls():
+                await write(closed(step.calls, step.outcome, step.why))
+            case Settle():
+                await self._settle(work, step)
+            case DropAttempt():
+                await write([Rewound(to=step.to)])
+            case Deliver():
+                await self._deliver(work, step)
+            case Pause():
+                await write([TurnPaused(turn=loop.turn, reason=step.reason, note=step.note)], durable=True)
+            case EndTurn():
+                events: list[Event] = [
+                    *work.reading_events(),
+                    TurnEnded(turn=loop.turn, reason=step.reason, note=step.note, steps=loop.steps),
+                ]
+                await write(events)
+            case Rest():
+                return
+
+    async def _interruptible(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
+        """Carry out a step that a cancel may end; then what it left open is settled by the next decision."""
+        self._current = asyncio.create_task(doing)
+        try:
+            if work.ledger.loop.cancel:
+                await self._interrupt(work)
+            await asyncio.wait([self._current])
+        except asyncio.CancelledError:
+            self._current.cancel()
+            await asyncio.wait([self._current])
+            raise
+        finally:
+            current, self._current = self._current, None
+        if not current.cancelled():
+            current.result()
+
+    async def _give_up(self, work: Work, note: str) -> None:
+        """End the turn where it is: close what is open, as after a crash, and what was not started."""
+        await self._settle(work, Settle("crash"))
+        loop = work.ledger.loop
+        events = closed(loop.open, "not_started", "Not run: the turn ended before this call was started.")
+        if loop.turn:
+            events.append(TurnEnded(turn=loop.turn, reason="failed", note=note, steps=loop.steps))
+        await work.ledger.write(events)
+
+    async def _settle(self, work: Work, step: Settle) -> None:
+        ledger = work.ledger
+        loop = ledger.loop
+        partial: Message | None = None
+        if loop.call:
+            pieces = await ledger.store.read_draft(ledger.session, call=loop.call)
+            partial = put_together(pieces, message_id=f"{loop.call}.answer", call=loop.call)
+        left = Left(loop, partial, f"note-{loop.seq + 1}")
+        if step.how == "crash":
+            events = after_crash(left)
+        else:
+            returns = work.settings.cancel_queue == "return"
+            events = after_cancel(left, _persisted(loop, partial), returns_queue=returns)
+        await ledger.write(events, ends_draft=loop.call)
+
+    async def _deliver(self, work: Work, step: Deliver) -> None:
+        """Out of the queue and into the conversation in one transaction; not at all if a command came in between."""
+        loop = work.ledger.loop
+        events: list[Event] = []
+        if step.begins_turn:
+            turn = f"turn-{loop.turns + 1}"
+            events.append(TurnStarted(turn=turn, usd=work.reading.spend.money.usd))
+        waiting = {one.message.id: one.message for one in loop.queue}
+        for name in step.messages:
+            events += [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=waiting[name])]
+        await work.ledger.write(events, exact=True, durable=True)
+
+
+def _persisted(loop: Loop, partial: Message | None) -> Persisted:
+    """What a cancel has kept, in the words of seed 003."""
+    if loop.compaction:
+        return "compaction_rolled_back"
+    if any(call.state == "started" for call in loop.open):
+        return "tools_in_progress"
+    return "partial_assistant" if partial is not None and partial.parts else None
+
+
+def _needs_approval(work: Work, name: str, arguments: str) -> bool:
+    tool: AgentTool | None = work.tools.get(name)
+    if tool is None:
+        return False
+    if name in work.settings.approve or tool.needs_approval is True:
+        return True
+    if not callable(tool.needs_approval):
+        return False
+    try:
+        return tool.needs_approval(parse_arguments(arguments))
+    except BadArguments:
+        return False  # it will not run: its result says why

@@ -1,0 +1,97 @@
+"""A session as its driver sees it: the ledger it appends to, and the folds of it.
+
+Every change goes through ``write``: stored first, then folded, in the order of the ledger, the commands of others among
+them. Nobody else changes the folds, so that what is decided on is always what is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from ullage.agent.loop import Loop, apply
+from ullage.errors import LeaseLost
+from ullage.events import Event
+from ullage.meter.meter import Meter
+from ullage.store.store import Lease, Store
+
+T = TypeVar("T")
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Carry this work to its end even if the caller is cancelled meanwhile, which is raised after it."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as problem:
+            if task.cancelled():
+                raise
+            cancelled = problem
+        except Exception:  # noqa: BLE001 - it is the work's own, and raised by ``result`` below
+            break
+    result = task.result()
+    if cancelled is not None:
+        raise cancelled
+    return result
+
+
+class Ledger:
+    """One session and its folds. Belongs to one event loop. ``listeners`` are called with each event once it is folded.
+
+    ``lease`` is ``None`` while somebody else may drive: then it can only be looked at.
+    ``write`` and ``catch_up`` raise ``LeaseLost`` and ``StoreUnavailable``; then nothing of the call is stored.
+    """
+
+    def __init__(self, store: Store, session: str, meter: Meter, loop: Loop) -> None:
+        self.store = store
+        self.session = session
+        self.lease: Lease | None = None
+        self.meter = meter
+        self.loop = loop
+        self.listeners: list[Callable[[Event], None]] = []
+        self._lock = asyncio.Lock()
+
+    @property
+    def held(self) -> Lease:
+        """The lease. Raises ``LeaseLost`` where there is none."""
+        if self.lease is None:
+            raise LeaseLost(f"The session {self.session} is not driven from here.")
+        return self.lease
+
+    async def write(
+        self, events: Sequence[Event], *, exact: bool = False, durable: bool = False, ends_draft: str = ""
+    ) -> bool:
+        """Store and fold these events, after the commands that came before them.
+
+        With ``exact`` they are written only if no command came in between: False says that one did, and it is folded.
+        A write that was begun ends, and is folded, even if the caller is cancelled.
+        """
+        return await to_its_end(self._write(events, exact=exact, durable=durable, ends_draft=ends_draft))
+
+    async def catch_up(self) -> int:
+        """Fold what others have stored since; gives how many events that were."""
+        return await to_its_end(self._catch_up())
+
+    async def _write(self, events: Sequence[Event], *, exact: bool, durable: bool, ends_draft: str) -> bool:
+        async with self._lock:
+            stored = await self.store.append(
+                self.held, events, after=self.loop.seq, exact=exact, durable=durable, ends_draft=ends_draft
+            )
+            self._fold(stored)
+            return not exact or len(stored) == len(events)
+
+    async def _catch_up(self) -> int:
+        async with self._lock:
+            found = await self.store.read(self.session, after=self.loop.seq)
+            self._fold(found)
+            return len(found)
+
+    def _fold(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.meter.apply(event)
+            self.loop = apply(self.loop, event)
+            for listener in self.listeners:
+                listener(event)

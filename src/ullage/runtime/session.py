@@ -1,0 +1,389 @@
+"""A session as its user has it: say something, watch what happens, look at the window, stop it.
+
+    async with agent.session() as s:
+        await s.send("Look at the logs and tell me what failed.")
+        async for event in s.events(until_rest=True):
+            ...
+
+Every command is durable when it returns, whether or not anybody drives the session at that moment, here or in another
+process. Cancelling a method's task never undoes what it has stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+
+from ullage import errors
+from ullage.codec.dimensions import image_size
+from ullage.errors import CommandRefused, ProviderError, SessionNotFound
+from ullage.events import (
+    ApprovalGiven,
+    CancelAsked,
+    Cancelled,
+    CompactAsked,
+    Event,
+    Pinned,
+    QueueLeft,
+    Rewound,
+    SettingsChanged,
+    TurnEnded,
+    TurnPaused,
+    TurnResumed,
+    Uncompacted,
+)
+from ullage.messages import FilePart, ImagePart, Message, Part, TextPart, clean_text
+from ullage.meter.meter import Meter
+from ullage.meter.reading import Reading
+from ullage.meter.spend import Spend
+from ullage.runtime.driver import Driver
+from ullage.runtime.work import KEPT, Shared, Work
+from ullage.store.store import DraftPiece, QueueKind, Receipt
+
+if TYPE_CHECKING:
+    from ullage.runtime.agent import Agent
+
+Said = str | bytes | Path | Part
+"""A piece of a message: text, an image's bytes, a file with an image in it, or a part made by hand."""
+
+
+class Pending(NamedTuple):
+    """A message that waits. ``position`` counts from 1 in the order of delivery."""
+
+    id: str
+    position: int
+    at: float
+    kind: QueueKind
+    message: Message
+
+
+class CancelAnswer(NamedTuple):
+    """What a cancel has done. ``persisted`` is what was kept (seed 003); ``returned`` are messages given back."""
+
+    cancelled: bool
+    persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+    returned: tuple[Message, ...] = ()
+
+
+class Result(NamedTuple):
+    """How the session came to rest. ``text`` is the last answer's; ``reason`` an ``EndReason`` or ``PauseReason``.
+
+    ``is_paused``: the turn is not over; ``note`` says what it waits for.
+    """
+
+    text: str
+    reason: str
+    note: str
+    is_paused: bool
+    reading: Reading
+    error_kind: str = ""
+
+    def or_raise(self) -> Result:
+        """The result, if the provider did not fail. Raises the ``ProviderError`` it failed with."""
+        if self.reason != "failed":
+            return self
+        kind = getattr(errors, self.error_kind, ProviderError)
+        raise (kind if issubclass(kind, ProviderError) else ProviderError)(self.note)
+
+
+class Session:
+    """One session. Made by ``Agent.session``; use as ``async with``.
+
+    Inside the block it is driven whenever there is something to do. Leaving the block waits until it rests; leaving it
+    by an exception stops what is under way as a crash would, without losing anything: the next one to open it goes on.
+    """
+
+    def __init__(self, agent: Agent, session: str, *, resume: bool, settings: dict[str, object]) -> None:
+        self.id = session
+        self._agent = agent
+        self._resume = resume
+        self._settings = settings
+        self._shared: Shared | None = None
+        self._driver: Driver | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    # -- opening and closing --
+
+    async def __aenter__(self) -> Self:
+        shared = await self._agent.enter()
+        try:
+            await self._agent.create_if_new(self.id, self._settings)
+            self._shared = shared
+            self._driver = Driver(shared, self.id)
+            await self._driver.look()
+        except BaseException:
+            await self._agent.leave()
+            raise
+        self._serving = asyncio.create_task(self._serve(), name=f"session {self.id}")
+        if self._resume:
+            self._wake.set()
+        else:
+            self._is_idle.set()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if problem is None:
+                await self.wait()
+        finally:
+            assert self._serving is not None
+            self._serving.cancel()
+            await asyncio.wait([self._serving])
+            await self._agent.leave()
+
+    async def _serve(self) -> None:
+        """Drive whenever somebody has asked for it, until the block is left. A failure is kept for who waits."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            self._is_idle.clear()
+            try:
+                await self._driving.drive()
+                self._failure = None
+            except asyncio.CancelledError:
+                raise
+            except Exception as problem:  # noqa: BLE001 - raised to whoever waits for the session
+                self._failure = problem
+            if not self._wake.is_set():
+                self._is_idle.set()
+
+    def _drive(self) -> None:
+        self._is_idle.clear()
+        self._wake.set()
+
+    @property
+    def _driving(self) -> Driver:
+        if self._driver is None:
+            raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
+        return self._driver
+
+    @property
+    def _open(self) -> Shared:
+        if self._shared is None:
+            raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
+        return self._shared
+
+    # -- saying something --
+
+    async def send(self, *said: Said, kind: QueueKind = "steer", id: str = "") -> Receipt:
+        """Say something, whatever the agent is doing; returns once it is stored.
+
+        A ``steer`` goes in before the next model call, behind the results of tools that run; a ``follow_up`` waits
+        until the turn is over. At rest both begin a turn. An ``id`` of your own makes this idempotent: the same id
+        again changes nothing and gives the first receipt's state.
+        """
+        message = await self.message(*said, id=id)
+        receipt = await self._open.store.send(self.id, message, kind)
+        self._drive()
+        return receipt
+
+    async def message(self, *said: Said, id: str = "") -> Message:
+        """A user's message of these pieces; bytes of images are stored beside the session."""
+        name = id or f"m-{secrets.token_hex(8)}"
+        parts = [await self._part(f"{name}.{place}", one) for place, one in enumerate(said)]
+        return Message(id=name, role="user", parts=tuple(parts))
+
+    async def _part(self, name: str, said: Said) -> Part:
+        match said:
+            case str():
+                clean = clean_text(said)
+                return TextPart(id=name, text=clean.text, raw=clean.raw)
+            case bytes() | Path():
+                data = await asyncio.to_thread(said.read_bytes) if isinstance(said, Path) else said
+                return await self._media(name, data, said.name if isinstance(said, Path) else "")
+            case _:
+                return said
+
+    async def _media(self, name: str, data: bytes, file_name: str) -> Part:
+        handle = await self._open.store.keep(self.id, data)
+        source, size = f"{KEPT}{handle}", image_size(data)
+        if size is not None:
+            return ImagePart(
+                id=name, mime=_mime(data), width=size.width, height=size.height, size_bytes=len(data), source=source
+            )
+        mime = "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
+        return FilePart(id=name, mime=mime, name=file_name, size_bytes=len(data), source=source)
+
+    async def pending(self) -> list[Pending]:
+        """What waits, in the order of delivery."""
+        waiting = await self._open.store.pending(self.id)
+        return [Pending(receipt.id, receipt.position, receipt.at, kind, message) for receipt, message, kind in waiting]
+
+    async def edit(self, message_id: str, *said: Said) -> Receipt:
+        """Another content for a waiting message. Raises ``CommandRefused`` when it no longer waits."""
+        return await self._open.store.edit(self.id, await self.message(*said, id=message_id))
+
+    async def withdraw(self, message_id: str) -> Message:
+        """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
+        return await self._open.store.withdraw(self.id, message_id)
+
+    async def ask(self, *said: Said) -> Result:
+        """Say something and wait until the session rests. Raises the ``ProviderError`` a call failed with."""
+        await self.send(*said)
+        return (await self.wait()).or_raise()
+
+    # -- steering the loop --
+
+    async def cancel(self, tools: Literal["stop", "finish"] | None = None) -> CancelAnswer:
+        """Stop what is under way and say what was kept. Returns once that is stored; processes end within 2 s after.
+
+        ``finish`` lets tools that run end and starts no other; a second cancel does not wait for them.
+        """
+        store, work = self._open.store, await self._driving.look()
+        how = tools or work.settings.cancel_tools
+        (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
+        self._drive()
+        returned: dict[str, Message] = {one.message.id: one.message for one in work.ledger.loop.queue}
+        given_back: list[Message] = []
+        async with aclosing(store.follow(self.id, after=asked.seq)) as events:  # type: ignore[type-var]
+            async for event in events:
+                match event:
+                    case QueueLeft(how="returned") if event.message_id in returned:
+                        given_back.append(returned[event.message_id])
+                    case Cancelled():
+                        return CancelAnswer(True, event.persisted, tuple(given_back))
+                    case TurnEnded():
+                        return CancelAnswer(True, None, tuple(given_back))
+        raise CommandRefused(f"The session {self.id} was closed before the cancel was answered.")
+
+    async def approve(self, call_id: str, approved: bool = True, note: str = "") -> None:
+        """Answer for a tool call that waits for a person; ``note`` is said to the model when it is denied."""
+        await self._command(ApprovalGiven(call_id=call_id, approved=approved, note=note))
+
+    async def resume(self) -> None:
+        """Go on with a turn that waits: after a failure, or with its budgets counted anew."""
+        loop = (await self._driving.look()).ledger.loop
+        if not loop.paused:
+            raise CommandRefused(f"The session {self.id} does not wait for anything: there is nothing to resume.")
+        await self._command(TurnResumed(turn=loop.turn, usd=self.reading.spend.money.usd))
+
+    async def set(self, **settings: object) -> None:
+        """Change settings of this session; the next reading shows it. ``None`` takes one back.
+
+        Raises ``SettingError``, and then nothing has changed.
+        """
+        held = (await self._driving.look()).ledger.loop.settings
+        self._open.resolve({name: value for name, value in {**held, **settings}.items() if value is not None})
+        plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
+        await self._command(SettingsChanged(settings=plain))
+
+    async def rewind(self, message_id: str) -> None:
+        """Go on from this message; the ones behind it leave the view and stay in the ledger. Only at rest."""
+        loop = (await self._driving.look()).ledger.loop
+        if loop.turn:
+            raise CommandRefused("A turn is under way: cancel it first, then rewind.")
+        await self._command(Rewound(to=message_id))
+
+    # -- compaction --
+
+    async def compact(self, instructions: str = "") -> None:
+        """Make the view smaller now, or before the next call of the turn under way."""
+        await self._command(CompactAsked(instructions=instructions))
+
+    async def uncompact(self, compaction: str) -> None:
+        """Bring back the exact view from before a compaction or a prune, followed by what came since."""
+        await self._command(Uncompacted(compaction=compaction))
+
+    async def pin(self, *message_ids: str, pinned: bool = True) -> None:
+        """Keep these messages as they are through every compaction, or let them go again."""
+        await self._command(Pinned(messages=message_ids, pinned=pinned))
+
+    async def _command(self, event: Event) -> None:
+        await self._open.store.command(self.id, [event])
+        self._drive()
+
+    # -- looking --
+
+    @property
+    def reading(self) -> Reading:
+        """The last known reading, without looking into the store: what this process's driver works with."""
+        work = self._driving.work
+        if work is None:
+            raise SessionNotFound(f"The session {self.id} is not open.")
+        return work.reading
+
+    async def context(self) -> Reading:
+        """The window now, breakdown and all: the number that is displayed, decided on and enforced."""
+        return (await self._driving.look()).reading
+
+    async def spend(self) -> Spend:
+        """What the session has cost, all calls of all purposes."""
+        return (await self.context()).spend
+
+    async def meter(self) -> Meter:
+        """The meter behind the readings: steps, largest items, messages in view. Not to be changed."""
+        return (await self._driving.look()).ledger.meter
+
+    async def look(self) -> Work:
+        """The session's folds as they are now. Not to be changed."""
+        return await self._driving.look()
+
+    async def messages(self) -> tuple[Message, ...]:
+        """The messages in view, in order."""
+        return (await self.meter()).messages
+
+    async def history(self, *, after: int = 0) -> list[Event]:
+        """The ledger itself."""
+        return await self._open.store.read(self.id, after=after)
+
+    async def events(
+        self, *, after: int | None = None, offset: int = -1, until_rest: bool = False
+    ) -> AsyncIterator[Event | DraftPiece]:
+        """Everything that happens, as it is stored: ledger rows, and pieces of answers that stream.
+
+        ``after=0`` begins with the first event, ``None`` with what comes next. ``until_rest`` ends it when the session
+        rests or waits for a person. Leaving early changes nothing for the session.
+        """
+        begin = (await self._open.store.about(self.id)).seq if after is None else after
+        async with aclosing(self._open.store.follow(self.id, after=begin, offset=offset)) as events:  # type: ignore[type-var]
+            async for event in events:
+                yield event
+                if until_rest and isinstance(event, TurnEnded | TurnPaused) and await self._is_at_rest():
+                    return
+
+    async def _is_at_rest(self) -> bool:
+        loop = (await self._driving.look()).ledger.loop
+        return bool(loop.paused) or not (loop.turn or loop.queue)
+
+    async def wait(self) -> Result:
+        """Until the session rests or waits for a person. Raises what stopped its driver, such as a store that fails."""
+        self._drive()
+        async with self._open.store.watch(self.id) as watch:
+            while True:
+                await self._is_idle.wait()
+                if self._failure is not None:
+                    raise self._failure
+                if await self._is_at_rest():
+                    return await self._result()
+                await watch.wait(0.5)
+
+    async def _result(self) -> Result:
+        work = await self._driving.look()
+        loop = work.ledger.loop
+        text = ""
+        for message in reversed(work.ledger.meter.messages):
+            if message.role == "assistant":
+                text = "".join(part.text for part in message.of_type(TextPart))
+                break
+        reason = loop.paused or loop.ended
+        return Result(text, reason, loop.note, bool(loop.paused), work.reading, work.last_error)
+
+
+def _mime(data: bytes) -> str:
+    heads: Sequence[tuple[bytes, str]] = (
+        (b"\x89PNG", "image/png"),
+        (b"GIF8", "image/gif"),
+        (b"\xff\xd8", "image/jpeg"),
+        (b"BM", "image/bmp"),
+    )
+    return next((mime for head, mime in heads if data.startswith(head)), "image/webp")

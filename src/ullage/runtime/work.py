@@ -1,0 +1,132 @@
+"""What carrying out a step needs: the session's ledger, its settings, its tools, and the way to its model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ullage.events import CallEnded, EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
+from ullage.messages import FilePart, ImagePart, Message, SystemBlock, ToolResultPart
+from ullage.meter.reading import Reading
+from ullage.runtime.hooks import Hook
+from ullage.runtime.ledger import Ledger
+from ullage.runtime.precedence import Layer, Resolved, resolve
+from ullage.runtime.settings import Settings
+from ullage.runtime.status import taken
+from ullage.store.store import Store
+from ullage.tools.tool import AgentTool
+from ullage.wire.client import Client
+from ullage.wire.endpoints import Endpoint, endpoint_for
+
+KEPT: Final = "kept:"
+"""How the source of a part begins whose bytes lie beside the session, under the handle that follows."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Shared:
+    """What all sessions of an agent use. Belongs to one event loop."""
+
+    store: Store
+    client: Client
+    owner: str
+    arguments: Mapping[str, object]
+    files: Sequence[Layer]
+    environment: Mapping[str, str]
+    tools: Callable[[Settings], Mapping[str, AgentTool]]
+    """The tools of a session with these settings, by name; what MCP servers offer may change while it runs."""
+    system: Callable[[Settings], tuple[SystemBlock, ...]]
+    """The system prompt with these settings, its instruction files read."""
+    hooks: Sequence[Hook] = ()
+    clock: Callable[[], float] = time.time
+
+    def resolve(self, session: Mapping[str, object]) -> Resolved:
+        """The settings of a session that says this itself. Raises ``SettingError``."""
+        return resolve(self.arguments, session, self.files, self.environment)
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """One session at work."""
+
+    shared: Shared
+    ledger: Ledger
+    settings: Settings
+    tools: Mapping[str, AgentTool]
+    arranged: Mapping[str, object] | None = None
+    """The session's own settings that the ledger was last brought up to."""
+    epoch: int = 0
+    last_error: str = ""
+    """The kind of error that the last call ended with; empty for none."""
+    taken: ReadingTaken | None = None
+    """The last reading that was recorded."""
+    media: dict[str, bytes] = field(default_factory=dict)
+    """Bytes of images and files that were in view, by their source."""
+    wanted: list[str] = field(default_factory=list)
+    """Sources that came into view and whose bytes are to be loaded."""
+
+    def note(self, event: Event) -> None:
+        """Remember what later steps need of an event."""
+        match event:
+            case ReadingTaken():
+                self.taken = event
+            case CallEnded(purpose="main"):
+                self.last_error = event.error_kind
+            case EpochChanged():
+                self.epoch = event.epoch
+            case MessageAdded() | MessageReplaced():
+                self.wanted += sources_of(event.message)
+
+    def new_epoch(self, reason: str) -> EpochChanged:
+        """The event that says that the next request does not extend the last one, and what that costs the cache."""
+        return EpochChanged(epoch=self.epoch + 1, reason=reason, rewritten=self.reading.used.tokens)
+
+    def endpoint(self) -> Endpoint:
+        """Where the session's model is reached. Raises ``BadKey``, ``SettingError``."""
+        settings = self.settings
+        return endpoint_for(
+            settings.model, base_url=settings.base_url, wire=settings.wire, environment=self.shared.environment
+        )[0]
+
+    @property
+    def root(self) -> Path:
+        return self.settings.root or Path.cwd()
+
+    def reading_events(self) -> list[ReadingTaken]:
+        """The reading as it is now, as an event; none where the last one recorded is the same."""
+        reading = self.reading
+        if self.taken is not None and self.taken.snapshot == reading.snapshot_id:
+            return []
+        settings = self.settings
+        return [
+            taken(
+                reading,
+                messages=len(self.ledger.meter),
+                last=self.taken,
+                on=settings.near_limit,
+                off=settings.near_limit_off,
+            )
+        ]
+
+    async def record_reading(self) -> Reading:
+        """The reading every display shows and every decision uses, recorded if it is new."""
+        events = self.reading_events()
+        if events:
+            await self.ledger.write(events)
+        return self.reading
+
+    @property
+    def reading(self) -> Reading:
+        return self.ledger.meter.reading()
+
+
+def sources_of(message: Message) -> list[str]:
+    """The parts of a message whose bytes lie beside the session, by their source."""
+    found: list[str] = []
+    for part in message.parts:
+        for one in part.content if isinstance(part, ToolResultPart) else (part,):
+            if isinstance(one, ImagePart | FilePart) and one.source.startswith(KEPT):
+                found.append(one.source)
+    return found
