@@ -8,7 +8,6 @@ nothing else. docs/store.md describes the format.
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import IO, NamedTuple

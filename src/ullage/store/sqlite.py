@@ -215,7 +215,8 @@ class SqliteStore:
         subscription = Subscription(session)
         self._watchers.add(subscription)
         try:
-            await self._writer.look()
+            with suppress(ReadOnlyStore):
+                await self._writer.open()
             await self._read(lambda database: ledger.head(database, session))
             yield subscription
         finally:
@@ -265,7 +266,7 @@ class SqliteStore:
         """What ``work`` gives, of one state of the database. Raises what it raises, and ``StoreUnavailable``."""
         if not self._was_opened:
             with suppress(ReadOnlyStore):
-                await self._writer.perform(lambda inside: None)
+                await self._writer.open()
             self._was_opened = True
         loop = asyncio.get_running_loop()
         try:

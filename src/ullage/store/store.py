@@ -146,7 +146,7 @@ class Store(Protocol):
         when others' commands lie in between, and only those are given. ``durable`` is on the disk when this returns,
         whatever happens to the machine; otherwise it survives the process. ``ends_draft`` removes that call's draft in
         the same transaction. Raises ``LeaseLost``; ``CommandRefused`` when one of them ends or edits the wait of a
-        message that no longer waits, or queues one a second time; ``LedgerError`` when ``after`` is ahead of the ledger.
+        message that no longer waits, or queues one a second time; ``LedgerError`` for an ``after`` beyond the ledger.
         """
         ...
 

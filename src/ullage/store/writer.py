@@ -52,7 +52,7 @@ class Audience(Protocol):
 @dataclass(slots=True, eq=False)
 class _Write:
     work: Callable[[Transaction], Any] | None
-    """``None``: look what others wrote."""
+    """``None``: open the database, and look what others wrote."""
     durable: bool
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -87,8 +87,11 @@ class Writer:
         self._put(write)
         return await write.future  # type: ignore[no-any-return]
 
-    async def look(self) -> None:
-        """From here on, while somebody is listening, nothing that another process commits goes unnoticed."""
+    async def open(self) -> None:
+        """Open the database if it is not, without writing. Raises ``StoreUnavailable``.
+
+        From here on, while somebody is listening, nothing that another process commits goes unnoticed.
+        """
         loop = asyncio.get_running_loop()
         write = _Write(None, False, loop, loop.create_future())
         self._put(write)
@@ -132,8 +135,7 @@ class Writer:
             if writes:
                 self._perform(writes)
             if looks:
-                self._poll()
-                _answer(looks)
+                self._open_for(looks)
             if is_open and self._audience.is_listening() and time.monotonic() - self._polled >= POLL_S:
                 self._poll()
         if self._database is not None:
@@ -227,6 +229,15 @@ class Writer:
         return self._database
 
     # -- other processes --
+
+    def _open_for(self, looks: list[_Write]) -> None:
+        try:
+            self._opened()
+        except StoreUnavailable as problem:
+            _fail(looks, problem)
+        else:
+            self._poll()
+        _answer(looks)
 
     def _poll(self) -> None:
         try:

@@ -1,0 +1,21 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROUNDS = 320
+
+
+def test_a_process_killed_at_any_moment_loses_nothing_acknowledged_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.store.crashing", str(tmp_path), str(ROUNDS), "20"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    said = json.loads(done.stdout)
+    assert said["rounds"] == ROUNDS
+    assert said["acknowledgements"] > 10 * ROUNDS
