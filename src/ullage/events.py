@@ -393,13 +393,17 @@ CompactionTrigger = Literal["point", "limit", "overflow", "asked", "model_change
 
 
 class CompactionStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_started"):
-    """``snapshot`` is the reading that decided it; ``high`` its upper end, ``limit`` what that was held against."""
+    """``snapshot`` is the reading that decided it; ``high`` its upper end, ``limit`` what that was held against.
+
+    ``history`` is the rolling digest of what was in view: the same history is not tried twice.
+    """
 
     compaction: str
     trigger: str
     snapshot: str = ""
     high: int | None = None
     limit: int | None = None
+    history: str = ""
 
 
 class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_committed"):
@@ -417,13 +421,16 @@ class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=Tru
     before: int | None = None
     after: int | None = None
     rung: str = ""
-    """Which step of the ladder it was: ``clear``, ``summary``, ``pieces``, ``digest``, ``drop``."""
+    """Which step of the ladder it was: ``trim``, ``summary``, ``pieces``, ``digest``, ``drop``, or a user's own."""
     replaced: tuple[Message, ...] = ()
     """Kept messages with new content: cleared results, a request cut to head and tail. Same ids, higher revisions."""
 
 
 class CompactionRolledBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_rolled_back"):
-    """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers."""
+    """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers.
+
+    With a ``rung`` only that step of the ladder was given up and the next one is tried; without, the compaction is over.
+    """
 
     compaction: str
     reason: str

@@ -1,0 +1,112 @@
+"""Whether a model's answer is a summary. What is not is refused with a reason; the history stays as it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from ullage.context.strategy import Reason, SummaryAnswer
+from ullage.messages import ReasoningPart, TextPart, ToolCallPart
+
+MOST_OF_SOURCE: Final = 0.5
+"""A summary takes at most this share of what it stands for, in tokens, when that is more than a few lines."""
+
+FEW_LINES: Final = 300
+"""Tokens of a source below which a summary may be as long as it."""
+
+OVER_LENGTH: Final = 2.5
+"""How far over the length that was asked for a summary may be."""
+
+SHINGLE: Final = 8
+ECHO_SHARE: Final = 0.5
+"""An echo is an answer of which at least half of all runs of eight words stand in the source as they are. Names, paths
+and quotes of a few words are shorter runs."""
+
+LEAST_WORDS: Final = 24
+"""A shorter answer is an echo only if the source holds it whole."""
+
+COMPARED: Final = 2_000_000
+"""Characters of the source that an answer is compared with, half from each end."""
+
+_WORDS: Final = re.compile(r"\w+")
+
+
+class Accepted(NamedTuple):
+    """A summary: its text, and whether that is the whole visible answer, so that its reported length holds for it."""
+
+    text: str
+    is_whole: bool
+
+
+class Refused(NamedTuple):
+    """No summary, and why."""
+
+    reason: Reason
+    note: str
+
+
+def accept(
+    answer: SummaryAnswer,
+    source: Callable[[], str],
+    *,
+    source_tokens: float,
+    most: float,
+    count: Callable[[str], float],
+) -> Accepted | Refused:
+    """The answer's text, if it is a summary of the source in about ``most`` tokens. ``source`` is made if needed."""
+    failure = _failure(answer)
+    if failure is not None:
+        return failure
+    assert answer.message is not None, "an answer without a message has failed"
+    said = "".join(part.text for part in answer.message.of_type(TextPart))
+    text = said.strip()
+    tokens = count(text)
+    allowed = min(most * OVER_LENGTH, max(FEW_LINES, MOST_OF_SOURCE * source_tokens))
+    if tokens > allowed:
+        return Refused("longer", f"{tokens:,.0f} tokens for {source_tokens:,.0f}; at most {allowed:,.0f} were allowed.")
+    share = _echo(text, source())
+    if share >= ECHO_SHARE:
+        return Refused("echo", f"{share:.0%} of the answer stands word for word in what it should sum up.")
+    return Accepted(text, len(said) - len(text) <= 2)
+
+
+def _failure(answer: SummaryAnswer) -> Refused | None:
+    """Why there is no text to look at."""
+    if answer.error or answer.message is None:
+        return Refused("failed", f"The call failed: {answer.error or 'no answer came'}.")
+    if answer.stop in ("length", "context_full"):
+        return Refused("truncated", "The answer was cut at the output limit.")
+    if answer.stop == "refused":
+        return Refused("refused", "The model, or a filter, withheld the answer.")
+    if any(answer.message.of_type(ToolCallPart)):
+        return Refused("tool_call", "The model called a tool instead of answering.")
+    if "".join(part.text for part in answer.message.of_type(TextPart)).strip():
+        return None
+    if any(answer.message.of_type(ReasoningPart)):
+        return Refused("reasoning_only", "The answer holds reasoning and no text.")
+    return Refused("empty", "The answer holds no text.")
+
+
+def _echo(answer: str, source: str) -> float:
+    """Which share of the answer's runs of words stands in the source."""
+    if len(source) > COMPARED:
+        source = source[: COMPARED // 2] + "\n" + source[-COMPARED // 2 :]
+    words = _words(answer)
+    if len(words) < LEAST_WORDS:
+        return 1.0 if words and f" {' '.join(words)} " in f" {' '.join(_words(source))} " else 0.0
+    runs = set(_runs(words))
+    found = set()
+    for run in _runs(_words(source)):
+        if run in runs:
+            found.add(run)
+    return len(found) / len(runs)
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(text.lower())
+
+
+def _runs(words: list[str]) -> Iterator[tuple[str, ...]]:
+    shifted: Iterable[list[str]] = (words[place:] for place in range(SHINGLE))
+    return zip(*shifted, strict=False)

@@ -1,0 +1,89 @@
+"""From a text and a choice of what stays to the event that commits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ullage.context.budget import Aim, aim_of
+from ullage.context.carrying import carrier, rules_room
+from ullage.context.keep import REQUEST_SHARE, Kept, keep
+from ullage.context.proof import Verdict, prove
+from ullage.context.situation import Situation
+from ullage.events import CompactionCommitted, DroppedMessage
+from ullage.messages import Message
+from ullage.usage import Usage
+
+SHARES: Final = (1.0, 0.6, 0.3, 0.0)
+"""How much of the room for kept messages is used, tried in this order until the proof holds."""
+
+
+class Plan(NamedTuple):
+    """What stays, what leaves, and that the result would pass the proof with a summary of full length."""
+
+    kept: Kept
+    leaving: tuple[Message, ...]
+    verdict: Verdict
+
+
+def plan_for(situation: Situation, *, summary: float | None = None, shares: Sequence[float] = SHARES) -> Plan:
+    """The most that can stay so that the proof holds with a summary of ``summary`` tokens; the least where none does.
+
+    Known before any model call, so that none is made in vain.
+    """
+    aim = aim_of(situation)
+    length = aim.summary if summary is None else summary
+    plan = _plan(situation, aim, length, shares[0])
+    for share in shares[1:]:
+        if plan.verdict.is_proved:
+            return plan
+        plan = _plan(situation, aim, length, share)
+    return plan
+
+
+def _plan(situation: Situation, aim: Aim, length: float, share: float) -> Plan:
+    kept = kept_for(situation, aim, length, share)
+    leaving = tuple(message for message in situation.messages if message.id not in kept.why)
+    event = committed(situation, kept, leaving, text="", length=round(length + rules_room(aim.window)))
+    return Plan(kept, leaving, prove(situation, event))
+
+
+def kept_for(situation: Situation, aim: Aim, length: float, share: float = 1.0) -> Kept:
+    """What stays beside a summary of that length, when ``share`` of the room is used."""
+    around = situation.sizes.fixed + length + 0.5 * rules_room(aim.window)
+    room = share * max(0.0, aim.goal - around)
+    tail = min(room, situation.rules.keep * situation.weigh(message.id for message in situation.messages))
+    request_room = None
+    if aim.bar is not None:
+        pinned = situation.weigh(message.id for message in situation.messages if message.id in situation.pins)
+        request_room = max(0.0, REQUEST_SHARE * (aim.bar - situation.sizes.fixed) - pinned - length)
+    return keep(situation, room=room, tail=tail, request_room=request_room)
+
+
+def committed(
+    situation: Situation,
+    kept: Kept,
+    leaving: Sequence[Message],
+    *,
+    text: str,
+    rung: str = "",
+    dropped: Sequence[DroppedMessage] = (),
+    usage: Usage | None = None,
+    length: int | None = None,
+) -> CompactionCommitted:
+    """The event that puts ``text`` in the place of ``leaving``; those of them in ``dropped`` are not in the text.
+
+    ``usage`` is that of the call whose whole visible answer the text is; ``length`` overrides what it would cost.
+    """
+    window = aim_of(situation).window
+    made = carrier(situation, text, leaving, window=window, usage=usage)
+    lost = {each.id for each in dropped}
+    return CompactionCommitted(
+        compaction=situation.compaction,
+        summary=made.message,
+        summarised=tuple(message.id for message in leaving if message.id not in lost),
+        dropped=tuple(dropped),
+        summary_tokens=made.tokens if length is None else length,
+        rung=rung,
+        replaced=kept.replaced,
+    )

@@ -1,0 +1,110 @@
+"""Rules a user laid down, copied word for word by code: a summary may forget them, this does not.
+
+What is taken for a rule is a sentence of a user's own message with a word such as *always*, *never*, *must* or *don't*.
+Text that a user only passes on (quotes, code, the middle of something long) is no rule of theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from ullage.context.cuts import is_request
+from ullage.messages import Message, TextPart
+
+HEADING: Final = "Rules the user laid down, word for word:"
+
+LONGEST: Final = 500
+"""Characters of a sentence that is still taken for a rule."""
+
+OWN_WORDS: Final = 2_000
+"""Characters at the begin and at the end of a message that are taken for the user's own words; between them is what
+was pasted."""
+
+_STANDING: Final = re.compile(
+    r"\b(always|never|from now on|under no circumstances|at all times|no matter what|in every|whenever|"
+    r"rule:|important:|remember)\b|\b(rule|constraint)\b\s*:",
+    re.IGNORECASE,
+)
+_ONCE: Final = re.compile(
+    r"\b(must|mustn['’]t|don['’]t|do not|should not|shouldn['’]t|may not|cannot|can['’]t|only|"
+    r"required?|forbidden|not allowed|make sure|ensure|prefer|avoid|without|instead of)\b",
+    re.IGNORECASE,
+)
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+")
+_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+
+
+class Rule(NamedTuple):
+    """A sentence of the user. ``standing``: it speaks of always or never, not of the task at hand."""
+
+    text: str
+    standing: bool
+
+
+def rules_in(message: Message) -> Iterator[Rule]:
+    """The rules in a user's message, in order."""
+    if not is_request(message):
+        return
+    for part in message.of_type(TextPart):
+        for piece in _own_words(part.text):
+            for sentence in _SENTENCE.split(piece):
+                text = sentence.strip().lstrip("-*• ").strip()
+                if not text or len(text) > LONGEST or text.startswith(">"):
+                    continue
+                if _STANDING.search(text):
+                    yield Rule(text, True)
+                elif _ONCE.search(text):
+                    yield Rule(text, False)
+
+
+def _own_words(text: str) -> tuple[str, ...]:
+    if len(text) <= 2 * OWN_WORDS:
+        return (_FENCE.sub("\n", text),)
+    return _FENCE.sub("\n", text[:OWN_WORDS]), text[-OWN_WORDS:]
+
+
+def rules_part_id(summary: str) -> str:
+    """Id of the part of a summary message that holds the rules."""
+    return f"{summary}.rules"
+
+
+def carried_rules(message: Message) -> Iterator[Rule]:
+    """The rules that an earlier summary holds."""
+    if message.origin != "summary":
+        return
+    for part in message.of_type(TextPart):
+        if part.id == rules_part_id(message.id):
+            for line in part.text.splitlines():
+                if line.startswith("- "):
+                    yield Rule(line[2:], bool(_STANDING.search(line)))
+
+
+def collected(leaving: Iterable[Message], *, most: float, count: Callable[[str], float]) -> tuple[str, ...]:
+    """The rules in the messages that leave, and in earlier summaries among them, within ``most`` tokens.
+
+    Standing rules come first and the oldest of them before newer ones; of the others the newest. Each is there once.
+    """
+    found: dict[str, bool] = {}
+    for message in leaving:
+        for rule in (*carried_rules(message), *rules_in(message)):
+            # Said again, a rule of the moment is as new as its last mention.
+            standing = found.pop(rule.text) if rule.text in found and not rule.standing else rule.standing
+            found.setdefault(rule.text, standing)
+    standing_first = [text for text, standing in found.items() if standing]
+    newest_first = [text for text, standing in reversed(found.items()) if not standing]
+    chosen: set[str] = set()
+    left = most
+    for text in (*standing_first, *newest_first):
+        tokens = count(text) + 3
+        if tokens <= left:
+            chosen.add(text)
+            left -= tokens
+    return tuple(text for text in found if text in chosen)
+
+
+def written(rules: Iterable[str]) -> str:
+    """The block as it stands in a summary message; empty without rules."""
+    lines = [f"- {rule}" for rule in rules]
+    return "\n".join([HEADING, *lines]) if lines else ""

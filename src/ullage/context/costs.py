@@ -1,0 +1,136 @@
+"""What each message in view costs, in the reading's own units, and what the reading would be after an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import NamedTuple, TypeVar, cast
+
+from ullage.events import Event
+from ullage.messages import FilePart, ImagePart, Message, Part, ProviderData, ToolCallPart, ToolResultPart, UnknownPart
+from ullage.meter.anchor import Forecast
+from ullage.meter.fold import Fold
+
+T = TypeVar("T")
+
+BASE64 = 4 / 3
+"""Bytes on the wire per byte of an image or file."""
+
+FRAME_BYTES = 120
+"""Bytes of JSON around a part, generously."""
+
+
+class Sizes(NamedTuple):
+    """Tokens by message id, what every request carries beside the messages, and the reading they sum to."""
+
+    each: Mapping[str, float]
+    fixed: float
+    used: int
+    high: int
+
+    def of(self, ids: Iterable[str]) -> float:
+        """Tokens of these messages; ids that are not in view cost nothing."""
+        return sum(self.each.get(message_id, 0.0) for message_id in ids)
+
+    @property
+    def messages(self) -> float:
+        """Tokens of all messages."""
+        return sum(self.each.values())
+
+
+def sizes_of(fold: Fold) -> Sizes:
+    """What is in the window by message. Goes through the view once.
+
+    The sum of all is the reading: what no message explains is in ``fixed``. For plans only; what a plan comes to is
+    read with ``after``.
+    """
+    forecast = fold.forecast()
+    scale = fold.scale()
+    carried = fold.carried
+    share = min(1.0, fold.earlier_reasoning(with_last=True) / carried.all) if carried.all > 0 else 0.0
+    each: dict[str, float] = {}
+    for entry in fold.view:
+        name = entry.message.id
+        tokens = entry.cost.tokens * (scale if fold.is_anchored(entry) else 1.0)
+        each[name] = max(0.0, tokens + share * carried.tokens.get(name, 0.0))
+    fixed = max(0.0, forecast.tokens - sum(each.values()))
+    return Sizes(each, fixed, forecast.tokens, forecast.high)
+
+
+def after(fold: Fold, events: Iterable[Event]) -> Fold:
+    """The fold as it would be after these events; the given one stays as it is.
+
+    A plan is counted by doing it, on a branch: the number that is promised is the number that will be read.
+    """
+    branch = _branch(fold)
+    for event in events:
+        branch.apply(event)
+    return branch
+
+
+def reading_after(fold: Fold, events: Iterable[Event]) -> Forecast:
+    """The next request's tokens after these events."""
+    return after(fold, events).forecast()
+
+
+def _branch(fold: Fold) -> Fold:
+    branch = Fold.__new__(Fold)
+    for name, value in vars(fold).items():
+        setattr(branch, name, _copied(value))
+    return branch
+
+
+def _copied(value: T) -> T:
+    """A copy of what changes in place, as deep as a fold's own collections go; frozen values are shared."""
+    if isinstance(value, dict):
+        return cast(T, {key: dict(inner) if isinstance(inner, dict) else inner for key, inner in value.items()})
+    if isinstance(value, list):
+        return cast(T, list(value))
+    if isinstance(value, set):
+        return cast(T, set(value))
+    if is_dataclass(value) and not isinstance(value, type) and not _is_frozen(value):
+        copy = object.__new__(type(value))
+        for field in fields(value):
+            object.__setattr__(copy, field.name, _copied(getattr(value, field.name)))
+        return copy
+    return value
+
+
+def _is_frozen(value: object) -> bool:
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    return bool(parameters is not None and parameters.frozen)
+
+
+def size_bytes(message: Message) -> int:
+    """Bytes of a message on the wire, by its parts: texts as UTF-8, images and files as base64."""
+    return sum(_part_bytes(part) for part in message.parts)
+
+
+def _part_bytes(part: Part) -> int:
+    match part:
+        case ToolResultPart():
+            return FRAME_BYTES + sum(_part_bytes(inner) for inner in part.content)
+        case ToolCallPart():
+            return FRAME_BYTES + _length(part.arguments) + _attached(part.provider)
+        case ImagePart():
+            return FRAME_BYTES + round(BASE64 * (part.size_bytes or 0))
+        case FilePart():
+            return FRAME_BYTES + (_length(part.text) or round(BASE64 * (part.size_bytes or 0)))
+        case UnknownPart():
+            return FRAME_BYTES + len(bytes(part.raw))
+        case _:
+            return FRAME_BYTES + _length(part.text) + _attached(part.provider)
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _attached(data: ProviderData | None) -> int:
+    return len(bytes(data.data)) if data is not None else 0
+
+
+def count_images(message: Message) -> int:
+    """Images of a message, those in tool results too."""
+    inside = (inner for part in message.of_type(ToolResultPart) for inner in part.content)
+    return sum(isinstance(part, ImagePart) for part in (*message.parts, *inside))

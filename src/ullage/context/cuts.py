@@ -1,0 +1,94 @@
+"""Where a history may be cut: between blocks that belong together, never inside one.
+
+A block is an answer with the results of its calls, or a single other message. What may leave the view are whole blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
+
+
+class Block(NamedTuple):
+    """Messages that stay or leave together. ``open`` holds the ids of its calls that have no result."""
+
+    messages: tuple[Message, ...]
+    open: frozenset[str] = frozenset()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The messages' ids, in order."""
+        return tuple(message.id for message in self.messages)
+
+
+class _Group:
+    """A block in the making."""
+
+    __slots__ = ("messages", "open")
+
+    def __init__(self, message: Message) -> None:
+        self.messages = [message]
+        self.open: list[str] = []
+
+
+def blocks(messages: Iterable[Message]) -> tuple[Block, ...]:
+    """The history in blocks, in order; together they hold every message once.
+
+    A result belongs to the newest answer that still waits for it, wherever it stands: everything between the two goes
+    with them. Reasoning that stands alone belongs to the answer after it, which some wires reject without.
+    """
+    groups: list[_Group] = []
+    for message in messages:
+        home = _home(groups, message)
+        if home is None:
+            groups.append(_Group(message))
+        else:
+            for later in groups[home + 1 :]:
+                groups[home].messages += later.messages
+                groups[home].open += later.open
+            del groups[home + 1 :]
+            groups[home].messages.append(message)
+        if message.role == "assistant":
+            groups[-1].open += [part.call_id for part in message.of_type(ToolCallPart)]
+    return tuple(Block(tuple(group.messages), frozenset(group.open)) for group in groups)
+
+
+def _home(groups: Sequence[_Group], message: Message) -> int | None:
+    """Index of the group that a message joins; ``None`` where it begins one."""
+    if not groups:
+        return None
+    results = [part.call_id for part in message.of_type(ToolResultPart)]
+    if not results:
+        last = groups[-1].messages[-1]
+        waits = message.role == last.role == "assistant" and _is_reasoning_alone(last)
+        return len(groups) - 1 if waits else None
+    home: int | None = None
+    for call_id in results:
+        for index in range(len(groups) - 1, -1, -1):
+            if call_id in groups[index].open:
+                groups[index].open.remove(call_id)
+                home = index if home is None else min(home, index)
+                break
+    if home is None and groups[-1].messages[-1].role in ("assistant", "tool"):
+        return len(groups) - 1
+    return home
+
+
+def _is_reasoning_alone(message: Message) -> bool:
+    return bool(message.parts) and all(isinstance(part, ReasoningPart) for part in message.parts)
+
+
+def is_request(message: Message) -> bool:
+    """Whether a message is a person's word to the model, and not a result, a summary or a notice of the program."""
+    return (
+        message.role == "user"
+        and message.origin == "said"
+        and any(not isinstance(part, ToolResultPart) for part in message.parts)
+    )
+
+
+def latest_request(messages: Sequence[Message]) -> Message | None:
+    """The newest word of a person; ``None`` where there is none."""
+    return next((message for message in reversed(messages) if is_request(message)), None)

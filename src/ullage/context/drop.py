@@ -1,0 +1,91 @@
+"""The last way out: the oldest whole exchanges leave, each with its reason, and a line says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ullage.context.budget import Aim, aim_of
+from ullage.context.carrying import carrier
+from ullage.context.committing import SHARES, kept_for
+from ullage.context.constraints import rules_part_id
+from ullage.context.keep import Kept, keep
+from ullage.context.proof import prove
+from ullage.context.situation import Situation
+from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
+from ullage.events import CompactionCommitted, DroppedMessage
+from ullage.messages import Message
+
+OLDEST: Final = "oldest of what may leave, dropped to make room"
+
+MARGIN: Final = 0.9
+"""Of the room below the limit, what a request that was cut may take: the rest is for the reading's own doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class DropOldest:
+    """Drops the oldest exchanges until the rest fits, all that may leave if need be. Needs no model and no room.
+
+    The rules of the user stay, as long as there is room for them.
+    """
+
+    name: str = "drop"
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return 0
+
+    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+        if situation.trigger == "asked":
+            return Declined("not_worth_it", "Nothing has to leave now, so nothing is dropped.")
+        aim = aim_of(situation)
+        best: Candidate | None = None
+        for share in SHARES:
+            event = _dropping(situation, aim, kept_for(situation, aim, 0.0, share), with_note=True)
+            if event is None:
+                continue
+            best = Candidate(event)
+            if prove(situation, event).is_proved:
+                return best
+        bare = _dropping(situation, aim, least(situation), with_note=False)
+        if bare is None:
+            return best or Declined("nothing_to_do", "Every message has to stay as it is.")
+        noted = _dropping(situation, aim, least(situation), with_note=True)
+        if noted is not None and prove(situation, noted, must_fit_only=situation.is_urgent).is_proved:
+            return Candidate(noted)
+        return Candidate(bare)
+
+
+def least(situation: Situation) -> Kept:
+    """The least that can stay: what must, the newest request cut to head and tail if it is too large."""
+    aim = aim_of(situation)
+    limit = aim.limit if aim.limit is not None else aim.bar
+    if limit is None:
+        return keep(situation, room=0.0, tail=0.0)
+    request = {situation.request.id} if situation.request is not None else set()
+    stays = keep(situation, room=0.0, tail=0.0)
+    others = situation.weigh(stays.why.keys() - request)
+    room = MARGIN * (limit - situation.sizes.fixed - others)
+    if situation.is_over_bytes:
+        room = min(room, 0.5 * situation.sizes.messages - others)
+    return keep(situation, room=0.0, tail=0.0, request_room=max(room, 1.0))
+
+
+def _dropping(situation: Situation, aim: Aim, kept: Kept, *, with_note: bool) -> CompactionCommitted | None:
+    """The event; ``None`` where nothing would change."""
+    leaving = tuple(message for message in situation.messages if message.id not in kept.why)
+    if not leaving and not kept.replaced:
+        return None
+    dropped = tuple(DroppedMessage(id=message.id, reason=OLDEST) for message in leaving)
+    note = _note(situation, aim, leaving) if with_note and leaving else None
+    return CompactionCommitted(
+        compaction=situation.compaction, summary=note, dropped=dropped, rung="drop", replaced=kept.replaced
+    )
+
+
+def _note(situation: Situation, aim: Aim, leaving: Sequence[Message]) -> Message | None:
+    text = f"{len(leaving)} earlier messages were left out here, without a summary."
+    made = carrier(situation, text, leaving, window=aim.window).message
+    only_new = [message for message in leaving if message.origin != "summary"]
+    has_rules = any(part.id == rules_part_id(made.id) for part in made.parts)
+    return made if only_new or has_rules else None

@@ -1,0 +1,171 @@
+"""What stays in view, word for word, when the rest is summarised or dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from ullage.context.cuts import Block, is_request
+from ullage.context.shorten import shortened
+from ullage.context.situation import Situation
+from ullage.messages import Message, ToolCallPart
+
+REQUEST_SHARE: Final = 0.75
+"""A request that alone takes more than this of the room below the bar is sent as head and tail."""
+
+TASK_SHARE: Final = 0.3
+"""Share of the room that earlier requests of the unfinished task may take."""
+
+
+class Kept(NamedTuple):
+    """Ids that stay, each with why, and those of them whose content gets shorter."""
+
+    why: Mapping[str, str]
+    replaced: tuple[Message, ...]
+    tokens: float
+
+    def gone(self, messages: Iterable[Message]) -> tuple[str, ...]:
+        """Ids of the messages that leave, in order."""
+        return tuple(message.id for message in messages if message.id not in self.why)
+
+
+def must_stay(situation: Situation) -> dict[str, str]:
+    """Ids that no compaction may take out of the view, each with why. Blocks are never split, so some come along.
+
+    They are: a system prompt that stands among the messages, pinned messages, the newest request, calls without a
+    result or that wait for a person.
+    """
+    why: dict[str, str] = {}
+    request = situation.request
+    leading = True
+    for block in situation.blocks:
+        for message in block.messages:
+            leading = leading and message.role == "system"
+            reason = _reason(situation, block, message, is_leading=leading, is_latest=message is request)
+            if reason:
+                why |= {each: why.get(each, reason) for each in block.ids}
+    return why
+
+
+def _reason(situation: Situation, block: Block, message: Message, *, is_leading: bool, is_latest: bool) -> str:
+    if is_leading:
+        return "system prompt"
+    if message.id in situation.pins:
+        return "pinned"
+    if is_latest:
+        return "latest request"
+    if block.open and block is situation.blocks[-1]:
+        return "open call"
+    waits = any(part.call_id in situation.waiting for part in message.of_type(ToolCallPart))
+    return "open call" if waits else ""
+
+
+def keep(situation: Situation, *, room: float, tail: float, request_room: float | None = None) -> Kept:
+    """What stays, in at most about ``room`` tokens of messages, ``tail`` of them for exchanges of earlier turns.
+
+    In this order: what must stay; results the model has not seen, cut to fit; the other requests of the unfinished
+    task; the newest blocks, the whole last turn if there is room for it. Nothing but the first kind is sure to stay.
+    ``request_room`` is how many tokens the newest request may take before it is cut to head and tail.
+    """
+    choice = _Choice(situation, room)
+    choice.take(must_stay(situation))
+    if request_room is not None and situation.request is not None:
+        choice.shorten(situation.request, request_room)
+    choice.unseen()
+    choice.task()
+    choice.tail(tail)
+    return Kept(choice.why, tuple(choice.replaced.values()), choice.tokens)
+
+
+class _Choice:
+    """The messages chosen so far and what they come to."""
+
+    def __init__(self, situation: Situation, room: float) -> None:
+        self.situation = situation
+        self.room = room
+        self.why: dict[str, str] = {}
+        self.replaced: dict[str, Message] = {}
+        self.tokens = 0.0
+
+    def take(self, why: Mapping[str, str]) -> None:
+        self.tokens += self.situation.weigh(name for name in why if name not in self.why)
+        self.why = {**why, **self.why}
+
+    def shorten(self, message: Message, most: float) -> bool:
+        """Cut a message that was or is to be taken; False where it can't be made that small."""
+        size = self.situation.weigh((message.id,))
+        if size <= most:
+            return True
+        # Its size in view and its cost by itself may differ by the scale of the last actual.
+        ratio = self.situation.cost(message) / size if size > 0 else 1.0
+        cut = shortened(message, most * ratio, self.situation.cost)
+        if cut is None:
+            return False
+        self.replaced[message.id] = cut
+        self.tokens -= (size - self.situation.cost(cut) / ratio) * (message.id in self.why)
+        return True
+
+    def unseen(self) -> None:
+        """The last block, where it ends in results that no answer has followed: without them the model asks again."""
+        last = self.situation.blocks[-1] if self.situation.blocks else None
+        if last is None or last.messages[-1].role != "tool" or last.ids[0] in self.why:
+            return
+        left = self.room - self.tokens
+        results = [message for message in last.messages if message.role == "tool"]
+        others = self.situation.weigh(message.id for message in last.messages if message.role != "tool")
+        each = (left - others) / len(results)
+        if each <= 0:
+            return
+        before = self.tokens, dict(self.replaced)
+        self.take(dict.fromkeys(last.ids, "results not seen yet"))
+        if self.tokens <= self.room:
+            return
+        sizes = sorted(self.situation.weigh((message.id,)) for message in results)
+        cap = _level(sizes, left - others)
+        if not all(self.shorten(message, cap) for message in results):
+            self.tokens, self.replaced = before
+            for name in last.ids:
+                self.why.pop(name)
+
+    def task(self) -> None:
+        """Other requests since the last finished task, newest first, as far as their share of the room goes."""
+        start = self.situation.task_start
+        ids = [message.id for message in self.situation.messages]
+        if start not in ids:
+            return
+        budget = TASK_SHARE * max(0.0, self.room - self.tokens)
+        for message in reversed(self.situation.messages[ids.index(start) :]):
+            if not is_request(message) or message.id in self.why:
+                continue
+            budget -= self.situation.weigh((message.id,))
+            if budget < 0:
+                return
+            self.take({message.id: "request of the unfinished task"})
+
+    def tail(self, tail: float) -> None:
+        """The newest blocks in a row."""
+        request = self.situation.request
+        in_turn = request is not None
+        taken = 0.0
+        for block in reversed(self.situation.blocks):
+            if any(message.origin == "summary" for message in block.messages):
+                return
+            size = self.situation.weigh(name for name in block.ids if name not in self.why)
+            fits = self.tokens + size <= self.room and (in_turn or taken + size <= tail)
+            if not fits:
+                return
+            taken += self.situation.weigh(block.ids)
+            self.take(dict.fromkeys(block.ids, "last turn" if in_turn else "newest part"))
+            if request is not None and request.id in block.ids:
+                in_turn = False
+
+
+def _level(sizes: list[float], room: float) -> float:
+    """The cap under which sizes, smallest first, sum to the room."""
+    left = room
+    for index, size in enumerate(sizes):
+        share = left / (len(sizes) - index)
+        if size > share:
+            return share
+        left -= size
+    return sizes[-1] if sizes else room

@@ -1,0 +1,163 @@
+"""The proof a change of the view has to pass before it is committed.
+
+It is done on a branch of the fold, so what is proved is what happens: the verdict's ``after`` is the next reading.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ullage.codec.repair import Repair, repair
+from ullage.context.budget import Aim, aim_of
+from ullage.context.costs import after as fold_after
+from ullage.context.costs import count_images, size_bytes
+from ullage.context.keep import must_stay
+from ullage.context.situation import Situation
+from ullage.context.strategy import Reason
+from ullage.context.view import in_view
+from ullage.events import CompactionCommitted, Pruned
+from ullage.messages import Message, ReasoningPart, Request, ToolCallPart, ToolResultPart
+from ullage.meter.fold import Fold
+
+PAIRING: Final = frozenset(
+    {"missing_result", "moved_result", "extra_result", "misplaced", "partial_reasoning", "orphan_reasoning"}
+)
+"""Repairs that a compaction must not make necessary: something was torn apart."""
+
+
+class Verdict(NamedTuple):
+    """``reason`` is empty where the change may be committed. All numbers are tokens of the reading.
+
+    ``before`` and ``after`` are the reading's middle, ``high`` its upper end afterwards. ``rewritten`` is what the
+    provider's cache has to take anew.
+    """
+
+    reason: Reason | None
+    note: str
+    before: int
+    after: int
+    high: int
+    rewritten: int = 0
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether it may be committed."""
+        return self.reason is None
+
+
+def prove(situation: Situation, event: Pruned | CompactionCommitted, *, must_fit_only: bool = False) -> Verdict:
+    """Whether the event may be committed, and what the reading is after it.
+
+    ``must_fit_only`` waives the bar and the least saving: for the last way out of a request that can't be sent.
+    """
+    sizes = situation.sizes
+    branch = fold_after(situation.fold, (event,))
+    forecast = branch.forecast()
+    rewritten = round(sum(entry.cost.tokens for entry in branch.view) * situation.fold.scale())
+
+    def verdict(reason: Reason | None, note: str = "") -> Verdict:
+        return Verdict(reason, note, sizes.used, forecast.tokens, forecast.high, rewritten)
+
+    wrong = _untouchable(situation, event) if isinstance(event, Pruned) else _unaccounted(situation, event, branch)
+    if wrong is not None:
+        return verdict(*wrong)
+    short = _too_large(situation, aim_of(situation), forecast.tokens, forecast.high, must_fit_only=must_fit_only)
+    if short is not None:
+        return verdict(*short)
+    shape = _shape(situation, branch)
+    return verdict(*shape) if shape is not None else verdict(None)
+
+
+class _Wrong(NamedTuple):
+    reason: Reason
+    note: str
+
+
+def _untouchable(situation: Situation, event: Pruned) -> _Wrong | None:
+    results = {
+        part.id: message
+        for message in situation.messages
+        for part in message.of_type(ToolResultPart)
+        if not part.cleared
+    }
+    if not event.parts:
+        return _Wrong("nothing_to_do", "No result is named.")
+    for part_id in event.parts:
+        if part_id not in results:
+            return _Wrong("touched", f"{part_id} is no tool result in view that still has its content.")
+        if results[part_id].id in situation.pins:
+            return _Wrong("touched", f"{part_id} stands in the pinned message {results[part_id].id}.")
+    return None
+
+
+def _unaccounted(situation: Situation, event: CompactionCommitted, branch: Fold) -> _Wrong | None:
+    before = {message.id: message for message in situation.messages}
+    gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
+    if len(set(gone)) != len(gone):
+        return _Wrong("uncovered", "A message is named twice.")
+    if not before.keys() >= set(gone):
+        return _Wrong("uncovered", f"Not in view: {', '.join(sorted(set(gone) - before.keys())[:3])}.")
+    if event.summarised and event.summary is None:
+        return _Wrong("uncovered", f"{len(event.summarised)} messages are said to be summarised, and nothing is.")
+    if any(not dropped.reason for dropped in event.dropped):
+        return _Wrong("uncovered", "A message is dropped without a reason.")
+    kept = before.keys() - set(gone)
+    expected = kept | ({event.summary.id} if event.summary is not None else set())
+    if {entry.message.id for entry in branch.view} != expected:
+        return _Wrong("uncovered", "What is kept, summarised and dropped is not what was in view.")
+    stays = must_stay(situation)
+    if torn := sorted(stays.keys() & set(gone)):
+        return _Wrong("touched", f"{torn[0]} must stay: {stays[torn[0]]}.")
+    for message in event.replaced:
+        if message.id not in kept or not _may_replace(before[message.id], message, situation.pins):
+            return _Wrong("touched", f"{message.id} may not be changed so.")
+    return None
+
+
+def _may_replace(old: Message, new: Message, pins: frozenset[str]) -> bool:
+    """Calls and reasoning stay as they are, results answer the same calls, pinned messages are not changed at all."""
+    if old.id in pins or old.role != new.role or new.revision <= old.revision:
+        return False
+    firm = (ToolCallPart, ReasoningPart)
+    same = [part for part in old.parts if isinstance(part, firm)] == [
+        part for part in new.parts if isinstance(part, firm)
+    ]
+    answered = [part.call_id for part in old.of_type(ToolResultPart)]
+    return same and answered == [part.call_id for part in new.of_type(ToolResultPart)]
+
+
+def _too_large(situation: Situation, aim: Aim, tokens: int, high: int, *, must_fit_only: bool) -> _Wrong | None:
+    used = situation.sizes.used
+    if aim.limit is not None and high > aim.limit:
+        return _Wrong("too_large", f"It would be up to {high:,} tokens of {aim.limit:,} that fit.")
+    if must_fit_only and aim.limit is not None:
+        return None
+    if aim.bar is not None and high >= aim.bar:
+        return _Wrong("above_point", f"It would be up to {high:,} tokens, and has to end below {aim.bar:,.0f}.")
+    is_about_bytes = situation.is_over_bytes or situation.is_over_images
+    if not is_about_bytes and used - tokens < aim.least:
+        return _Wrong("no_progress", f"It would save {used - tokens:,} tokens of at least {aim.least:,.0f}.")
+    return None
+
+
+def _shape(situation: Situation, branch: Fold) -> _Wrong | None:
+    """Whether the wire would take it: bytes, images, and nothing torn apart that was whole."""
+    messages = in_view(entry.message for entry in branch.view)
+    if situation.bytes_limit is not None:
+        size = situation.fixed_bytes + sum(size_bytes(message) for message in messages)
+        if size > situation.bytes_limit:
+            return _Wrong("bytes", f"It would be {size:,} bytes of {situation.bytes_limit:,} that are taken.")
+    if situation.image_limit is not None:
+        images = sum(count_images(message) for message in messages)
+        if images > situation.image_limit:
+            return _Wrong("images", f"It would hold {images} images of {situation.image_limit} that are taken.")
+    known = {(each.kind, each.message) for each in _torn(situation.fold, situation.messages)}
+    for each in _torn(branch, messages):
+        if (each.kind, each.message) not in known:
+            return _Wrong("invalid", f"The wire would need a repair at {each.message}: {each.what}.")
+    return None
+
+
+def _torn(fold: Fold, messages: tuple[Message, ...]) -> list[Repair]:
+    request = Request(wire=fold.wire, model=fold.model, provider=fold.provider, messages=messages)
+    return [each for each in repair(request).repairs if each.kind in PAIRING]

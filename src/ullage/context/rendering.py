@@ -1,0 +1,111 @@
+"""Messages as plain text, for a summary to read and for a digest to hold. All of it is data, marked as such."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ullage.context.shorten import LEAST_CHARACTERS, excerpt
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnknownPart,
+)
+
+_PATH: Final = re.compile(r"(?<![\w/])(?:[\w.@~-]*/)+[\w.@-]+|\b[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b")
+
+LINE: Final = 160
+"""Characters of one message in a digest."""
+
+
+def rendered(message: Message, characters: int) -> str:
+    """One message, its text at most about so many characters, between tags that its text can't close."""
+    pieces = [text for part in message.parts if (text := _shown(part))]
+    text = excerpt("\n".join(pieces), characters, "")
+    said = text.replace("</message", "<\\/message")
+    mark = " interrupted" if message.interrupted is not None else ""
+    return f'<message id="{message.id}" role="{message.role}"{mark}>\n{said}\n</message>'
+
+
+def text_length(message: Message) -> int:
+    """Characters that ``rendered`` would show with nothing left out."""
+    return sum(len(text) + 1 for part in message.parts if (text := _shown(part)))
+
+
+def _shown(part: Part) -> str:
+    match part:
+        case TextPart():
+            return part.text
+        case ReasoningPart():
+            return ""
+        case ToolCallPart():
+            return f"[calls {part.name} with {part.arguments}]"
+        case ToolResultPart():
+            failed = " failed" if part.is_error else ""
+            inside = "\n".join(_shown(inner) for inner in part.content)
+            return f"[result{failed}{f' of {part.name}' if part.name else ''}]\n{inside}"
+        case ImagePart():
+            return f"[image {part.mime} {part.width or '?'}x{part.height or '?'}]"
+        case FilePart():
+            return f"[file {part.name or part.mime}]" + (f"\n{part.text}" if part.text else "")
+        case ProviderItem():
+            return part.text or f"[{part.kind or 'item'}]"
+        case UnknownPart():
+            return ""
+
+
+def line_of(message: Message, characters: int = LINE) -> str:
+    """One message as one line: role, tools and what they were pointed at, first words."""
+    bits = list(_bits(message, characters))
+    return _bounded(f"{message.role}: {' '.join(bits) or '(nothing that can be read)'}", characters)
+
+
+def _bits(message: Message, characters: int) -> Iterator[str]:
+    for part in message.parts:
+        match part:
+            case ToolCallPart():
+                yield f"[{part.name} {_bounded(_pointed_at(part.arguments), 60)}]"
+            case ToolResultPart():
+                failed = "failed: " if part.is_error else ""
+                yield f"[result{f' of {part.name}' if part.name else ''}: {failed}{_first_words(part.text, 60)}]"
+            case ReasoningPart() | UnknownPart():
+                pass
+            case ImagePart() | FilePart():
+                yield _shown(part).split("\n", 1)[0]
+            case _:
+                yield _first_words(part.text, characters)
+
+
+def _pointed_at(arguments: str) -> str:
+    """The paths in a call's arguments, or else their begin."""
+    head = arguments[:2_000]
+    paths = list(dict.fromkeys(_PATH.findall(head)))
+    return " ".join(paths[:3]) or head
+
+
+def paths_in(message: Message) -> Iterator[str]:
+    """Paths that a message's calls were pointed at."""
+    for part in message.of_type(ToolCallPart):
+        yield from (path for path in _PATH.findall(part.arguments[:2_000]) if "/" in path or "." in path)
+
+
+def _first_words(text: str, characters: int) -> str:
+    return _bounded(" ".join(text[: 4 * characters].split()), characters)
+
+
+def _bounded(text: str, characters: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= characters else text[: characters - 1] + "…"
+
+
+def shortest(characters: int) -> int:
+    """The bound that is really used for an excerpt of so many characters."""
+    return max(characters, LEAST_CHARACTERS)

@@ -1,0 +1,120 @@
+"""Messages that are too large by themselves, as head, tail and a handle to the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from ullage.messages import FilePart, ImagePart, Message, Part, ResultContent, TextPart, ToolResultPart
+
+HEAD_SHARE: Final = 2 / 3
+"""Of what is kept of a long text, the part from its beginning."""
+
+LEAST_CHARACTERS: Final = 200
+"""A text is never cut to less."""
+
+ATTEMPTS: Final = 12
+"""Each attempt cuts to three quarters of the last one: 12 of them reach 3 % of the first guess."""
+
+
+def excerpt(text: str, characters: int, handle: str) -> str:
+    """Head and tail of a text with a note in between that says how much is left out and how to read it.
+
+    ``characters`` bounds what is kept of the text itself. With an empty ``handle`` the note names none.
+    """
+    characters = max(characters, LEAST_CHARACTERS)
+    if len(text) <= characters:
+        return text
+    head = round(characters * HEAD_SHARE)
+    tail = characters - head
+    left_out = len(text) - characters
+    where = f' The whole text is kept: read it with the handle "{handle}".' if handle else ""
+    return f"{text[:head]}\n[… {left_out:,} of {len(text):,} characters are left out here.{where} …]\n{text[-tail:]}"
+
+
+def shortened(message: Message, most: float, cost: Callable[[Message], float]) -> Message | None:
+    """The message with its long texts cut so that it costs at most ``most`` tokens, and a higher revision.
+
+    Only its texts, its results' texts, and its images and files become less; calls and reasoning stay as they are.
+    ``None`` where that is not enough. ``cost`` is what a message costs as it stands.
+    """
+    now = cost(message)
+    if now <= most:
+        return message
+    characters = max(LEAST_CHARACTERS, round(_characters(message) * most / now)) if now > 0 else LEAST_CHARACTERS
+    media = max(0, round(_media(message) * most / now))
+    for _ in range(ATTEMPTS):
+        cut = _cut(message, characters, media)
+        if cost(cut) <= most:
+            return cut
+        if characters == LEAST_CHARACTERS and media == 0:
+            return None
+        characters, media = max(LEAST_CHARACTERS, characters * 3 // 4), media * 3 // 4
+    cut = _cut(message, LEAST_CHARACTERS, 0)
+    return cut if cost(cut) <= most else None
+
+
+def without_media(message: Message) -> Message:
+    """The message with a notice in the place of each image and file, and a higher revision; itself if it has none."""
+    return _cut(message, _characters(message) + LEAST_CHARACTERS, 0) if _media(message) else message
+
+
+def _characters(message: Message) -> int:
+    return sum(_length(part) for part in message.parts)
+
+
+def _length(part: Part) -> int:
+    match part:
+        case TextPart():
+            return len(part.text)
+        case ToolResultPart():
+            return sum(len(inner.text) for inner in part.content if isinstance(inner, TextPart))
+        case _:
+            return 0
+
+
+def _media(message: Message) -> int:
+    inside = (inner for part in message.of_type(ToolResultPart) for inner in part.content)
+    return sum(isinstance(part, ImagePart | FilePart) for part in (*message.parts, *inside))
+
+
+def _cut(message: Message, characters: int, media: int) -> Message:
+    """Every text takes its share of the characters; of images and files the newest ``media`` stay."""
+    whole = max(1, _characters(message))
+    spare = _media(message) - media
+
+    def text(part: TextPart, handle: str) -> TextPart:
+        share = round(characters * len(part.text) / whole)
+        if len(part.text) <= max(share, LEAST_CHARACTERS):
+            return part
+        return TextPart(id=part.id, text=excerpt(part.text, share, handle), revision=part.revision + 1)
+
+    def content(inner: ResultContent, handle: str) -> ResultContent:
+        nonlocal spare
+        if isinstance(inner, TextPart):
+            return text(inner, handle)
+        if isinstance(inner, ImagePart | FilePart) and spare > 0:
+            spare -= 1
+            return _notice(inner)
+        return inner
+
+    parts: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolResultPart):
+            new = tuple(content(inner, part.id) for inner in part.content)
+            same = all(a is b for a, b in zip(new, part.content, strict=True))
+            parts.append(part if same else replace(part, content=new, revision=part.revision + 1))
+        elif isinstance(part, TextPart | ImagePart | FilePart):
+            parts.append(content(part, part.id))
+        else:
+            parts.append(part)
+    return replace(message, parts=tuple(parts), revision=message.revision + 1)
+
+
+def _notice(part: ImagePart | FilePart) -> TextPart:
+    what = "image" if isinstance(part, ImagePart) else "file"
+    named = part.name if isinstance(part, FilePart) and part.name else part.mime
+    said = f"[An {what}" if what == "image" else f"[A {what}"
+    return TextPart(id=part.id, text=f"{said}{f' ({named})' if named else ''} was here; it was removed to make room.]")

@@ -1,0 +1,116 @@
+"""All that a compaction rests on, at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ullage.context.costs import Sizes, count_images, size_bytes, sizes_of
+from ullage.context.cuts import Block, blocks, latest_request
+from ullage.context.rules import Rules
+from ullage.context.view import in_view
+from ullage.events import CompactionTrigger
+from ullage.messages import Message
+from ullage.meter.fold import Fold
+from ullage.tokens.content import text_tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """A session that is to become smaller. Nothing here changes while it is looked at: take a new one for each step.
+
+    ``fold`` holds the view with the incoming messages in it; it is read, never changed. ``compaction`` names this
+    compaction and begins the ids of what it makes. ``pins`` are ids of messages that nobody may touch, ``waiting`` ids
+    of calls that wait for a person or a tool. ``task_start`` is the first message since the last finished task.
+    ``correction`` is how many real tokens one token of the reading stands for, where a provider has refused a request
+    that was read as fitting (``budget.correction_of``). ``bytes_limit`` and ``image_limit`` are the provider's, where
+    they are known or were met.
+    """
+
+    fold: Fold
+    trigger: CompactionTrigger = "point"
+    compaction: str = "compaction"
+    snapshot: str = ""
+    epoch: int = 0
+    rules: Rules = field(default_factory=Rules)
+    pins: frozenset[str] = frozenset()
+    waiting: frozenset[str] = frozenset()
+    task_start: str = ""
+    instructions: str = ""
+    correction: float = 1.0
+    bytes_limit: int | None = None
+    image_limit: int | None = None
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of the next request, as they go out."""
+        return in_view(entry.message for entry in self.fold.view)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The same in the blocks that stay or leave together."""
+        return blocks(self.messages)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """What each message costs."""
+        return sizes_of(self.fold)
+
+    @cached_property
+    def request(self) -> Message | None:
+        """The newest word of a person."""
+        return latest_request(self.messages)
+
+    @cached_property
+    def bytes(self) -> Mapping[str, int]:
+        """Bytes on the wire by message id."""
+        return {message.id: size_bytes(message) for message in self.messages}
+
+    @cached_property
+    def fixed_bytes(self) -> int:
+        """Bytes of system prompt and tools."""
+        blocks_ = sum(len(block.text.encode("utf-8", "replace")) for block in self.fold.system or ())
+        tools = sum(len(bytes(tool.schema)) + len(tool.description.encode()) + 100 for tool in self.fold.tools or ())
+        return blocks_ + tools
+
+    @property
+    def is_over_bytes(self) -> bool:
+        """Whether the body has more bytes than the provider takes."""
+        return self.bytes_limit is not None and self.fixed_bytes + sum(self.bytes.values()) > self.bytes_limit
+
+    @cached_property
+    def images(self) -> int:
+        """Images in the next request."""
+        return sum(count_images(message) for message in self.messages)
+
+    def weigh(self, ids: Iterable[str]) -> float:
+        """What messages weigh in a plan: their tokens, or where bytes are short, their bytes in the same measure."""
+        if not self.is_over_bytes:
+            return self.sizes.of(ids)
+        return sum(max(self.sizes.each.get(each, 0.0), self.bytes.get(each, 0) * self._per_byte) for each in ids)
+
+    @cached_property
+    def _per_byte(self) -> float:
+        """Tokens that a byte weighs where bytes are short: all that are allowed weigh what the view has in tokens."""
+        allowed = max(1, (self.bytes_limit or 0) - self.fixed_bytes)
+        return max(self.sizes.messages, 1.0) / allowed
+
+    @property
+    def is_over_images(self) -> bool:
+        """Whether the request has more images than the provider takes."""
+        return self.image_limit is not None and self.images > self.image_limit
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether the next request can't go out as it is, so that anything that fits is better than nothing."""
+        return self.trigger in ("limit", "overflow", "model_changed") or self.is_over_bytes or self.is_over_images
+
+    def count(self, text: str) -> float:
+        """Tokens of a text by itself, without framing."""
+        forecaster = self.fold.forecaster
+        return text_tokens(text, forecaster.family, forecaster.counter)
+
+    def cost(self, message: Message) -> float:
+        """Tokens of a message that is not in view, as the reading would count it."""
+        return self.fold.forecaster.message(message, self.fold.view.tool_names).tokens

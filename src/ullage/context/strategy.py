@@ -1,0 +1,115 @@
+"""What a strategy is: one way to make a history smaller, as a pure function of what is there.
+
+    class ForgetEverything:
+        name = "forget"
+
+        def calls_at_most(self, situation): return 0
+
+        def propose(self, situation, answers): return Candidate(CompactionCommitted(...))
+
+A strategy proposes, ``proof.prove`` disposes: nothing is committed that does not fit, save enough and account for every
+message. A strategy asks for model calls by returning an ``Ask``; it is called again with all answers so far. It holds
+no state, so it can be called as often as one likes, in this process or after a crash in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from ullage.context.situation import Situation
+from ullage.events import CompactionCommitted, Pruned
+from ullage.messages import Message, SystemBlock
+from ullage.usage import Usage
+
+Reason = Literal[
+    "nothing_to_do",
+    "not_worth_it",
+    "does_not_fit",
+    "too_large",
+    "above_point",
+    "no_progress",
+    "uncovered",
+    "touched",
+    "invalid",
+    "bytes",
+    "images",
+    "empty",
+    "longer",
+    "echo",
+    "truncated",
+    "refused",
+    "reasoning_only",
+    "tool_call",
+    "failed",
+    "changed",
+]
+"""Why a rung of the ladder was not taken, as a word that programs can count.
+
+Before any call: ``nothing_to_do``; ``not_worth_it`` (the cache costs more than is saved); ``does_not_fit`` (no summary
+request of that kind fits into the window). Of the result: ``too_large`` (over the input limit), ``above_point``,
+``no_progress``, ``uncovered`` (messages unaccounted for), ``touched`` (something that must stay), ``invalid`` (the wire
+would reject it), ``bytes``, ``images``. Of a summary: ``empty``, ``longer``, ``echo``, ``truncated``, ``refused``,
+``reasoning_only``, ``tool_call``, ``failed`` (the call itself). ``changed``: a prepared summary's prefix is not what it
+was.
+"""
+
+
+class Ask(NamedTuple):
+    """A model call that a strategy wants, as bounded as it can be told beforehand.
+
+    With ``extends`` the call is the session's next request and one message more: same system prompt, same tools, so
+    that the provider's cache holds; then ``system`` is empty. Without, it stands alone, with ``system`` and no tools.
+    ``tokens`` is the most its input may be, ``max_output`` what it may ask for; both together fit into the window.
+    ``covers`` are the ids of the messages it shows in full or in excerpts.
+    """
+
+    messages: tuple[Message, ...]
+    covers: tuple[str, ...]
+    tokens: int
+    max_output: int
+    extends: bool = False
+    system: tuple[SystemBlock, ...] = ()
+
+
+class SummaryAnswer(NamedTuple):
+    """What a model call gave. ``stop`` is ``ullage.codec.stream.Stop``; ``error`` is the kind of a call that failed."""
+
+    message: Message | None
+    stop: str = "stop"
+    usage: Usage | None = None
+    error: str = ""
+
+
+class Candidate(NamedTuple):
+    """A change of the view that may be committed, once it is proved."""
+
+    event: Pruned | CompactionCommitted
+    note: str = ""
+
+
+class Declined(NamedTuple):
+    """A strategy has nothing to propose. ``note`` is a sentence with the numbers."""
+
+    reason: Reason
+    note: str = ""
+
+
+Proposal = Ask | Candidate | Declined
+
+
+class Strategy(Protocol):
+    """One way to make a history smaller."""
+
+    @property
+    def name(self) -> str:
+        """The rung's name in events, such as ``clear`` or ``summary``."""
+        ...
+
+    def calls_at_most(self, situation: Situation) -> int:
+        """An upper bound on the model calls it will ask for, known before the first."""
+        ...
+
+    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+        """The next call it needs, or what it would commit, given the answers to all its calls so far. Never raises."""
+        ...

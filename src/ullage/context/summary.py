@@ -1,0 +1,181 @@
+"""Summaries by a model: as one message more on the current request, or in bounded pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ullage.context.accept import Refused, accept
+from ullage.context.budget import Aim, aim_of
+from ullage.context.carrying import earlier_text
+from ullage.context.committing import Plan, committed, plan_for
+from ullage.context.digest import digest
+from ullage.context.pieces import Piece, pieces_of
+from ullage.context.prompt import ALONE, asking, task
+from ullage.context.rendering import rendered, text_length
+from ullage.context.situation import Situation
+from ullage.context.strategy import Ask, Candidate, Declined, Proposal, SummaryAnswer
+from ullage.messages import Message, SystemBlock
+
+SAFETY: Final = 1.3
+"""How much larger than its estimate a request that was never sent may turn out. Opening requests were within 30 % in
+95 of 100 cases (docs/accuracy-first-call.md)."""
+
+ANSWER_SHARE: Final = 0.2
+"""The most of a window that a summary call may ask for as output, reasoning included."""
+
+
+def answer_room(situation: Situation, aim: Aim) -> int:
+    """What a summary call asks for: twice the summary's length, and the reserve where that is more, for reasoning."""
+    wanted = max(2 * aim.summary, situation.fold.denominators.reserve)
+    window = aim.window or 2 * situation.sizes.used
+    return max(1, round(min(wanted, max(aim.summary, ANSWER_SHARE * window))))
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """Asks for a summary on top of the session's own next request: the provider's cache of the prefix holds.
+
+    Declines where that does not fit into the window, where calls are open, or where another model is to write it.
+    """
+
+    name: str = "summary"
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return 1
+
+    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+        aim = aim_of(situation)
+        plan = plan_for(situation)
+        if (refused := _unplannable(plan)) is not None:
+            return refused
+        if answers:
+            return self._finish(situation, aim, plan, answers[-1])
+        if situation.rules.own_model or situation.is_over_bytes or situation.is_over_images:
+            return Declined("does_not_fit", "The current request is not sent to the model that summarises.")
+        if any(block.open for block in situation.blocks):
+            return Declined("does_not_fit", "A call without a result stands at the end of the request.")
+        asked = asking(situation, task(situation, aim, kept=bool(plan.kept.why)), 1)
+        tokens = round(situation.sizes.high + SAFETY * situation.cost(asked))
+        room = answer_room(situation, aim)
+        fits = aim.window is not None and tokens + room <= aim.window and tokens <= _cap(situation)
+        if not fits or situation.trigger == "overflow":
+            return Declined("does_not_fit", f"The request and what is asked would be up to {tokens + room:,} tokens.")
+        ids = tuple(message.id for message in situation.messages)
+        return Ask((*situation.messages, asked), ids, tokens, room, extends=True)
+
+    def _finish(self, situation: Situation, aim: Aim, plan: Plan, answer: SummaryAnswer) -> Proposal:
+        taken = accept(
+            answer,
+            lambda: _source(plan.leaving),
+            source_tokens=situation.sizes.of(message.id for message in plan.leaving),
+            most=aim.summary,
+            count=situation.count,
+        )
+        if isinstance(taken, Refused):
+            return Declined(taken.reason, taken.note)
+        usage = answer.usage if taken.is_whole else None
+        event = committed(situation, plan.kept, plan.leaving, text=taken.text, rung=self.name, usage=usage)
+        return Candidate(event)
+
+
+@dataclass(frozen=True, slots=True)
+class SummarizePieces:
+    """Asks for a summary in calls of their own, each bounded: a piece of the history and the summary so far.
+
+    A history too long for ``Rules.most_pieces`` calls is shown in excerpts. Where a later piece fails, what was
+    summarised until then is kept, and a digest stands for the rest.
+    """
+
+    name: str = "pieces"
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return situation.rules.most_pieces
+
+    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+        aim = aim_of(situation)
+        plan = plan_for(situation)
+        if (refused := _unplannable(plan)) is not None:
+            return refused
+        room = piece_room(situation, aim)
+        if room < 1:
+            return Declined("does_not_fit", "The window of the model that summarises leaves no room for a piece.")
+        pieces = pieces_of(situation, plan.leaving, room=room, most=situation.rules.most_pieces)
+        so_far = earlier_text(plan.leaving)
+        for number, answer in enumerate(answers):
+            taken = accept(
+                answer,
+                lambda number=number: pieces[number].text,  # type: ignore[misc]
+                source_tokens=situation.count(pieces[number].text) + situation.count(so_far),
+                most=aim.summary,
+                count=situation.count,
+            )
+            if isinstance(taken, Refused):
+                if number == 0:
+                    return Declined(taken.reason, taken.note)
+                return self._finish(situation, aim, plan, so_far, pieces[number:])
+            so_far = taken.text
+        if len(answers) < len(pieces):
+            return self._ask(situation, aim, pieces, len(answers), so_far)
+        whole = len(pieces) == 1 and bool(answers) and answers[-1].message is not None
+        return self._finish(situation, aim, plan, so_far, (), answers[-1] if whole else None)
+
+    def _ask(self, situation: Situation, aim: Aim, pieces: Sequence[Piece], number: int, so_far: str) -> Ask:
+        earlier = ""
+        if so_far:
+            said = so_far.replace("</earlier", "<\\/earlier")
+            place = f"Part {number + 1} of {len(pieces)} of the conversation"
+            earlier = f"<earlier>\n{said}\n</earlier>\n\n{place}, after the earlier summary:\n"
+        text = f"{earlier}{pieces[number].text}\n\n{task(situation, aim, kept=True)}"
+        asked = asking(situation, text, number + 1)
+        system = SystemBlock(text=ALONE)
+        tokens = round(SAFETY * (situation.cost(asked) + situation.count(ALONE)))
+        return Ask((asked,), pieces[number].ids, tokens, answer_room(situation, aim), system=(system,))
+
+    def _finish(
+        self,
+        situation: Situation,
+        aim: Aim,
+        plan: Plan,
+        text: str,
+        left: Sequence[Piece],
+        answer: SummaryAnswer | None = None,
+    ) -> Proposal:
+        if left:
+            ids = {name for piece in left for name in piece.ids}
+            rest = [message for message in plan.leaving if message.id in ids]
+            room = max(100.0, aim.summary - situation.count(text))
+            text = f"{text}\n\n{digest(situation, rest, most=room).text}"
+        usage = answer.usage if answer is not None else None
+        return Candidate(committed(situation, plan.kept, plan.leaving, text=text, rung=self.name, usage=usage))
+
+
+def piece_room(situation: Situation, aim: Aim) -> int:
+    """Tokens of history in one call, by estimate, so that the call can't exceed the window even if that is off."""
+    window = situation.rules.summary_window or aim.window or round(0.8 * situation.sizes.used)
+    limit = window - answer_room(situation, aim)
+    if situation.rules.summary_window is None and aim.limit is not None:
+        limit = min(limit, aim.limit)
+    around = situation.count(task(situation, aim, kept=True)) + situation.count(ALONE) + 200
+    return int(limit / SAFETY - around - 2.5 * aim.summary)
+
+
+def _unplannable(plan: Plan) -> Declined | None:
+    if not plan.leaving:
+        return Declined("nothing_to_do", "Every message has to stay.")
+    if not plan.verdict.is_proved:
+        assert plan.verdict.reason is not None
+        return Declined(plan.verdict.reason, f"Even with a summary: {plan.verdict.note}")
+    return None
+
+
+def _cap(situation: Situation) -> int:
+    """The provider's own cap on the input, where it has one below the window."""
+    cap = situation.fold.limits.input_cap
+    return round(cap.tokens / max(1.0, situation.correction)) if cap is not None else 10**12
+
+
+def _source(messages: Sequence[Message]) -> str:
+    """What an answer is compared with for echoes: the messages without earlier summaries, which may be repeated."""
+    return "\n".join(rendered(each, text_length(each) + 1) for each in messages if each.origin != "summary")

@@ -1,0 +1,91 @@
+"""Single messages that are too large by themselves: a huge result, a huge request, images nobody looks at any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ullage.context.budget import Aim, aim_of
+from ullage.context.costs import count_images
+from ullage.context.keep import REQUEST_SHARE, must_stay
+from ullage.context.proof import prove
+from ullage.context.shorten import shortened, without_media
+from ullage.context.situation import Situation
+from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
+from ullage.events import CompactionCommitted
+from ullage.messages import Message
+
+OVERSIZED: Final = 0.25
+"""A message is too large by itself above this share of the input limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """Cuts results that are too large by themselves to head, tail and a handle, wherever they stand; the newest request
+    too, if nothing else would do. Where bytes or images are what is short, old images and files become a notice.
+
+    Nothing leaves: the ids stay, the revisions grow.
+    """
+
+    name: str = "trim"
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return 0
+
+    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+        if situation.trigger == "asked":
+            return Declined("nothing_to_do", "A summary was asked for.")
+        aim = aim_of(situation)
+        changed = {message.id: message for message in _without_old_media(situation)}
+        for message in situation.messages:
+            cut = _trimmed(situation, aim, changed.get(message.id, message))
+            if cut is not None:
+                changed[message.id] = cut
+        if not changed:
+            return Declined("nothing_to_do", "No single message is too large.")
+        event = CompactionCommitted(compaction=situation.compaction, rung=self.name, replaced=tuple(changed.values()))
+        verdict = prove(situation, event)
+        could_leave = len(must_stay(situation)) < len(situation.messages)
+        if verdict.is_proved and verdict.after > aim.goal and could_leave and not situation.is_over_bytes:
+            return Declined("above_point", f"It would leave {verdict.after:,} tokens, more than {aim.goal:,.0f}.")
+        return Candidate(event)
+
+
+def _without_old_media(situation: Situation) -> Iterator[Message]:
+    """Messages before the newest request whose images and files go, oldest first, while bytes or images are short."""
+    if not (situation.is_over_bytes or situation.is_over_images):
+        return
+    stays = must_stay(situation)
+    size = situation.fixed_bytes + sum(situation.bytes.values())
+    images = situation.images
+    for message in situation.messages:
+        enough_bytes = situation.bytes_limit is None or size <= situation.bytes_limit // 2
+        enough_images = situation.image_limit is None or images <= situation.image_limit // 2
+        if (enough_bytes and enough_images) or message is situation.request:
+            return
+        bare = without_media(message)
+        if message.id in stays or bare is message:
+            continue
+        size -= situation.bytes[message.id]
+        images -= count_images(message)
+        yield bare
+
+
+def _trimmed(situation: Situation, aim: Aim, message: Message) -> Message | None:
+    """A message cut to a size that leaves room beside it; ``None`` where it is not too large, or may not be cut."""
+    limit = aim.limit or situation.sizes.used
+    size = situation.weigh((message.id,))
+    if message.id in situation.pins or size <= OVERSIZED * limit:
+        return None
+    room = max(0.0, aim.goal - situation.sizes.fixed)
+    if message.role == "tool":
+        most = 0.5 * room
+    elif message is situation.request and aim.bar is not None:
+        most = REQUEST_SHARE * (aim.bar - situation.sizes.fixed)
+    else:
+        return None
+    if size <= most or most <= 0:
+        return None
+    ratio = situation.cost(message) / size
+    return shortened(message, most * ratio, situation.cost)

@@ -1,0 +1,108 @@
+"""Sessions that need compacting, and models that summarise well, badly or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tests.meter.session import answer, result, said, usage
+from ullage.context.ladder import Call, Climb, Commit, Ladder, Stuck
+from ullage.context.situation import Situation
+from ullage.context.strategy import Ask, SummaryAnswer
+from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted, SystemChanged, ToolsChanged
+from ullage.messages import Message, SystemBlock, TextPart
+from ullage.meter.fold import Fold
+from ullage.meter.window import Limit, Limits
+from ullage.reasoning import ReasoningPolicy
+from ullage.tokens.calibration import Calibration
+from ullage.usage import Usage
+
+NOUNS = (
+    "barrel", "stave", "hoop", "bung", "cellar", "gauge", "spigot", "cooper", "oak", "vintage", "cork", "funnel",
+    "ledger", "harbour", "lantern", "rope", "anchor", "keel", "mast", "rudder", "sail", "tide", "compass", "chart",
+)  # fmt: skip
+
+
+def words(count: int, seed: int = 0) -> str:
+    """Words that don't repeat in long runs: a different text for each seed."""
+    state = seed * 7919 + 12345
+    made: list[str] = []
+    for _ in range(count):
+        state = (state * 1103515245 + 12345) % 2**31
+        made.append(NOUNS[state // 65536 % len(NOUNS)])
+    return " ".join(made)
+
+
+def fold_of(
+    *messages: Message, window: int | None = 16_000, system: str = "You are an agent.", auto: bool = True
+) -> Fold:
+    """A session that has just begun with these messages; nothing was reported yet."""
+    limits = Limits(window=None if window is None else Limit(tokens=window, source="user"), auto=auto)
+    fold = Fold(limits=limits, calibration=Calibration(), estimator="pretoken", policy=ReasoningPolicy())
+    started = SessionStarted(session="s", model="claude-haiku-4-5", wire="messages", provider="anthropic")
+    events: list[Event] = [started, SystemChanged(system=(SystemBlock(text=system),)), ToolsChanged(tools=())]
+    for event in (*events, *(MessageAdded(message=message) for message in messages)):
+        fold.apply(event)
+    return fold
+
+
+def reported(fold: Fold, call: str, *, off: float = 1.0) -> None:
+    """A call that the provider answered, its input reported as ``off`` times what was read."""
+    fold.apply(CallStarted(call=call))
+    fold.apply(CallEnded(call=call, usage=usage(round(fold.forecast().tokens * off), 40)))
+
+
+def turns(count: int, *, size: int = 60, start: int = 0) -> list[Message]:
+    """Turns of a user's word, a call, its result and an answer."""
+    made: list[Message] = []
+    for n in range(start, start + count):
+        made += [
+            said(f"u{n}", f"Please look at number {n}. {words(size // 4, n)}"),
+            answer(f"a{n}", f"I look at {n}.", calls=1),
+            result(f"r{n}", f"a{n}-0", words(size, 1000 + n)),
+            answer(f"b{n}", f"Number {n} is done. {words(size // 4, 2000 + n)}"),
+        ]
+    return made
+
+
+class FakeModel:
+    """Summarises what it is asked for. ``calls`` are the calls it got."""
+
+    def __init__(self, text: Callable[[Ask], str] | None = None, *, stop: str = "stop", error: str = "") -> None:
+        self.calls: list[Ask] = []
+        self.text = text or (lambda ask: f"## Goal\nTo go on. {words(60, 9_000 + len(self.calls))}")
+        self.stop = stop
+        self.error = error
+
+    def __call__(self, ask: Ask) -> SummaryAnswer:
+        self.calls.append(ask)
+        if self.error:
+            return SummaryAnswer(None, error=self.error)
+        text = self.text(ask)
+        message = Message(id="answer", role="assistant", parts=(TextPart(id="answer.text", text=text),))
+        return SummaryAnswer(message, stop=self.stop, usage=Usage(input=ask.tokens, output=len(text) // 5))
+
+
+class Outcome(NamedTuple):
+    """How a climb ended, all its events, and the fold after them."""
+
+    end: Commit | Stuck
+    events: tuple[Event, ...]
+    fold: Fold
+
+
+def climbed(situation: Situation, model: Callable[[Ask], SummaryAnswer], ladder: Ladder | None = None) -> Outcome:
+    """Goes up the ladder to its end and applies what is committed to the situation's own fold."""
+    ladder = ladder or Ladder()
+    climb = Climb()
+    events: list[Event] = []
+    while True:
+        step = ladder.next(situation, climb)
+        events += step.events
+        match step:
+            case Call():
+                climb = step.climb.answered(model(step.ask))
+            case Commit() | Stuck():
+                for event in events:
+                    situation.fold.apply(event)
+                return Outcome(step, tuple(events), situation.fold)
