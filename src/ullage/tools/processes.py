@@ -60,7 +60,7 @@ async def run_command(command: Command, take: Callable[[bytes], object], *, time
     """
     mark = secrets.token_hex(12)
     reading, writing = os.pipe()
-    output = _Output(reading, take)
+    output = OutputReader(reading, take)
     try:
         try:
             process = subprocess.Popen(  # not asyncio's: there a cancel while it starts leaves it running
@@ -80,7 +80,7 @@ async def run_command(command: Command, take: Callable[[bytes], object], *, time
         output.close()
 
 
-async def _attended(process: subprocess.Popen[bytes], mark: str, output: _Output, timeout_s: float) -> Ended:
+async def _attended(process: subprocess.Popen[bytes], mark: str, output: OutputReader, timeout_s: float) -> Ended:
     code = asyncio.ensure_future(in_thread(process.wait))
     group = Group(process.pid, mark)
     try:
@@ -106,15 +106,18 @@ async def _attended(process: subprocess.Popen[bytes], mark: str, output: _Output
 
 
 class Group:
-    """The processes of one command."""
+    """The processes of one command: those in its leader's group, and those that carry its mark.
 
-    def __init__(self, leader: int, mark: str) -> None:
+    Without a leader the mark is all that is known of them.
+    """
+
+    def __init__(self, leader: int | None, mark: str) -> None:
         self._leader = leader
         self._mark = f"{MARK}={mark}".encode()
 
-    def is_alive(self) -> bool:
-        """Whether a process of the group lives, strays aside."""
-        return bool(self._members(strays=False))
+    def is_alive(self, *, strays: bool = False) -> bool:
+        """Whether a process of the group lives; with ``strays`` also those that left it."""
+        return bool(self._members(strays=strays))
 
     async def end(self, *, strays: bool) -> None:
         """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once and then goes on."""
@@ -145,11 +148,7 @@ class Group:
     def _members(self, *, strays: bool) -> set[int]:
         """Living processes; without ``/proc`` the group is one, named by its leader."""
         if not os.path.isdir("/proc/self"):
-            try:
-                os.killpg(self._leader, 0)
-            except OSError:
-                return set()
-            return {self._leader}
+            return {self._leader} if self._leader is not None and _is_group(self._leader) else set()
         return {pid for pid in _processes() if self._owns(pid, strays=strays)}
 
     def _owns(self, pid: int, *, strays: bool) -> bool:
@@ -168,7 +167,7 @@ class Group:
             return False  # gone meanwhile, or not ours to look at
 
     def _send(self, number: signal.Signals, members: set[int]) -> None:
-        if members:
+        if members and self._leader is not None:
             with suppress(OSError):
                 os.killpg(self._leader, number)
         for pid in members - {self._leader}:
@@ -176,7 +175,7 @@ class Group:
                 os.kill(pid, number)
 
 
-class _Output:
+class OutputReader:
     """The reading end of a command's output, on the event loop."""
 
     def __init__(self, descriptor: int, take: Callable[[bytes], object]) -> None:
@@ -207,6 +206,14 @@ class _Output:
         self._loop.remove_reader(self._descriptor)
         if not self._end.done():
             self._end.set_result(None)
+
+
+def _is_group(leader: int) -> bool:
+    try:
+        os.killpg(leader, 0)
+    except OSError:
+        return False
+    return True
 
 
 def _processes() -> Iterator[int]:
