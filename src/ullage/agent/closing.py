@@ -24,6 +24,7 @@ from ullage.events import (
     TurnEnded,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.usage import Usage
 
 Persisted = Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
 
@@ -63,6 +64,8 @@ class Left(NamedTuple):
     loop: Loop
     partial: Message | None
     note_id: str
+    usage: Usage | None = None
+    """What the call under way is taken to have used."""
 
 
 def after_crash(left: Left) -> list[Event]:
@@ -78,7 +81,8 @@ def after_crash(left: Left) -> list[Event]:
     if loop.side_call:
         events.append(_side_call_ended(loop, "the program stopped"))
     if loop.call:
-        events.append(CallEnded(call=loop.call, outcome="cancelled", error="the program stopped"))
+        error = "the program stopped"
+        events.append(CallEnded(call=loop.call, outcome="cancelled", error=error, usage=left.usage))
         events += _interrupted(left, "crash", NOT_RUN_YET, CUT_BY_CRASH)
     started = (call for call in loop.open if call.state == "started" and not call.idempotent)
     events += closed(started, "unknown", UNKNOWN)
@@ -101,14 +105,15 @@ def after_cancel(left: Left, persisted: Persisted, *, returns_queue: bool) -> li
     if loop.side_call:
         events.append(_side_call_ended(loop, ""))
     if loop.call:
-        events.append(CallEnded(call=loop.call, outcome="cancelled"))
+        events.append(CallEnded(call=loop.call, outcome="cancelled", usage=left.usage))
         events += _interrupted(left, "cancelled", NOT_STARTED, CUT_BY_USER)
     started = [call for call in loop.open if call.state == "started"]
     events += closed(started, "cancelled", STOPPED)
     events += closed((call for call in loop.open if call.state != "started"), "not_started", NOT_STARTED)
     if returns_queue:
         events += [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue]
-    events.append(Cancelled(persisted=persisted))
+    if not loop.cancel_answered:
+        events.append(Cancelled(persisted=persisted))
     if loop.turn:
         events.append(TurnEnded(turn=loop.turn, reason="cancelled", steps=loop.steps))
     return events

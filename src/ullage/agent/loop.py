@@ -118,6 +118,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
 
     queue: tuple[Waiting, ...] = ()
     cancel: Literal["", "stop", "finish"] = ""
+    cancel_answered: bool = False
+    """Whoever cancelled has been told what was kept; the turn is still to be closed."""
     compact_asked: str | None = None
     """Instructions of a compaction that was asked for and has not been tried."""
     settings: dict[str, object] = {}
@@ -179,7 +181,17 @@ def _turn_resumed(loop: Loop, event: TurnResumed) -> Loop:
 
 def _turn_ended(loop: Loop, event: TurnEnded) -> Loop:
     return replace(
-        loop, turn="", ended=event.reason, note=event.note, paused="", failed="", owes_answer=False, open=(), call=""
+        loop,
+        turn="",
+        ended=event.reason,
+        note=event.note,
+        paused="",
+        failed="",
+        owes_answer=False,
+        open=(),
+        call="",
+        cancel="",
+        cancel_answered=False,
     )
 
 
@@ -323,7 +335,9 @@ def _cancel_asked(loop: Loop, event: CancelAsked) -> Loop:
 
 
 def _cancelled(loop: Loop, event: Cancelled) -> Loop:
-    return replace(loop, cancel="", compact_asked=None)
+    if loop.turn:
+        return replace(loop, cancel_answered=True, compact_asked=None)
+    return replace(loop, cancel="", cancel_answered=False, compact_asked=None)
 
 
 def _compact_asked(loop: Loop, event: CompactAsked) -> Loop:

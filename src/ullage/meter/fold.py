@@ -337,7 +337,7 @@ class Fold(State):
                 self.output, self.output_left = entry, False
             else:
                 self.view.orders += 1
-                entry = entry.with_order(self.view.orders)
+                entry = entry.with_order(self.view.orders)  # noqa: PLW2901
                 self.since = self.since.plus(entry, quiet=True)
             self.view.put_back(entry)
         self.view.arrange(departed.order)
@@ -381,6 +381,9 @@ class Fold(State):
     def _call_ended(self, event: CallEnded) -> None:
         purpose: Purpose = event.purpose if event.outcome == "finished" else event.outcome
         prices = self.known.prices if self.known else None
+        if event.model and event.purpose != "main":
+            other = lookup(event.provider or self.provider, event.model)
+            prices = other.prices if other else None
         self.spend = self.spend.plus(event.usage, purpose=purpose, prices=prices)
         if event.purpose != "main":
             return

@@ -78,6 +78,7 @@ class Agent:
         self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
         self._hooks = tuple(hooks)
         self._given_store = store
+        self._given_client: Client | None = None
         self._shared: Shared | None = None
         self._open = 0
         self._resources: AsyncExitStack | None = None
@@ -121,6 +122,10 @@ class Agent:
             self._open += 1
             return self._shared
 
+    def use(self, store: Store, client: Client) -> None:
+        """Work in this store and with this client, which somebody else closes."""
+        self._given_store, self._given_client = store, client
+
     async def leave(self) -> None:
         """Close what is shared when nobody uses it any more."""
         async with self._opening:
@@ -137,10 +142,12 @@ class Agent:
             if store is None or isinstance(store, str | Path):
                 store = SqliteStore(None if store is None else Path(store))
                 stack.push_async_callback(store.close)
-            timeouts = Timeouts(
-                connect_s=settings.connect_s, first_byte_s=settings.first_byte_s, between_s=settings.between_s
-            )
-            client = await stack.enter_async_context(Client(timeouts=timeouts))
+            client = self._given_client
+            if client is None:
+                timeouts = Timeouts(
+                    connect_s=settings.connect_s, first_byte_s=settings.first_byte_s, between_s=settings.between_s
+                )
+                client = await stack.enter_async_context(Client(timeouts=timeouts))
             self._resources = stack.pop_all()
         return Shared(
             store=store,

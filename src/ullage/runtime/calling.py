@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import CallModel
 from ullage.codec.encode import Options
-from ullage.codec.stream import Answer
+from ullage.codec.stream import Answer, UsageSeen
 from ullage.context.view import in_view
 from ullage.errors import Overflow, ProviderError, ServerError
 from ullage.events import (
@@ -64,6 +64,7 @@ async def call_model(work: Work, step: CallModel) -> None:
         )
     )
     await ledger.write(started)
+    work.usage_seen = None
     answer: Answer | ProviderError
     try:
         answer = await _stream(work, request, call, options_of(work, step))
@@ -123,6 +124,8 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
         async for event in coming:
             if isinstance(event, Answer):
                 return event
+            if isinstance(event, UsageSeen):
+                work.usage_seen = event.usage
             drafting.put(event)
     raise ServerError("The call ended without an answer.")
 

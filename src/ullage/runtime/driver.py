@@ -279,7 +279,8 @@ class Driver:
         if loop.call:
             pieces = await ledger.store.read_draft(ledger.session, call=loop.call)
             partial = put_together(pieces, message_id=f"{loop.call}.answer", call=loop.call)
-        left = Left(loop, partial, f"note-{loop.seq + 1}")
+        usage = work.usage_of_cut(partial) if loop.call else None
+        left = Left(loop, partial, f"note-{loop.seq + 1}", usage)
         if step.how == "crash":
             events = after_crash(left)
         else:

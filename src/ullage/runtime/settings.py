@@ -174,8 +174,8 @@ class Settings:
     first_byte_s: float = _setting(600.0, "the longest until an answer begins", _SECONDS, unit="seconds")
     between_s: float = _setting(180.0, "the longest silence inside an answer", _SECONDS, unit="seconds")
     budget_tokens: int | None = _setting(
-        None, "what a turn may use, input and output of all its calls together; counted anew when it is resumed", values.optional(_COUNT),
-        unit="tokens", places=NOT_BY_A_PROJECT, said="no end",
+        None, "what a turn may use, input and output of all its calls together; counted anew when it is resumed",
+        values.optional(_COUNT), unit="tokens", places=NOT_BY_A_PROJECT, said="no end",
     )  # fmt: skip
     budget_usd: float | None = _setting(
         None,
@@ -187,7 +187,7 @@ class Settings:
     )
     budget_calls: int | None = _setting(
         None,
-        "how many model calls it may make",
+        "how many model calls a turn may make, those of children and summaries among them",
         values.optional(_COUNT),
         unit="calls",
         places=NOT_BY_A_PROJECT,
@@ -195,7 +195,7 @@ class Settings:
     )
     budget_s: float | None = _setting(
         None,
-        "how long its turns may take together",
+        "how long a turn may take",
         values.optional(_SECONDS),
         unit="seconds",
         places=NOT_BY_A_PROJECT,

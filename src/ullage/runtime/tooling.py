@@ -31,6 +31,7 @@ class Beside:
     call_id: str
     root: Path
     store: Store
+    work: Work
 
     async def keep(self, data: bytes) -> str:
         return await self.store.keep(self.session, data)
@@ -98,7 +99,7 @@ async def _refused(work: Work, call: OpenCall) -> Refusal | None:
 async def _run(work: Work, ready: _Ready) -> None:
     call, tool = ready
     ledger = work.ledger
-    beside = Beside(ledger.session, call.call_id, work.root, ledger.store)
+    beside = Beside(ledger.session, call.call_id, work.root, ledger.store, work)
     ran = await run_call(tool, call.arguments, beside)
     output = ran.output
     for hook in work.shared.hooks:

@@ -8,8 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ullage.events import CallEnded, EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
-from ullage.messages import FilePart, ImagePart, Message, SystemBlock, ToolResultPart
+from msgspec.structs import replace
+
+from ullage.events import CallEnded, CallStarted, EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ReasoningPart,
+    SystemBlock,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.meter.reading import Reading
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger
@@ -17,7 +29,9 @@ from ullage.runtime.precedence import Layer, Resolved, resolve
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import taken
 from ullage.store.store import Store
+from ullage.tokens.text import counter_for
 from ullage.tools.tool import AgentTool
+from ullage.usage import Usage
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint, endpoint_for
 
@@ -62,8 +76,12 @@ class Work:
     """The kind of error that the last call ended with; empty for none."""
     taken: ReadingTaken | None = None
     """The last reading that was recorded."""
+    started: CallStarted | None = None
+    """The last model call that was started."""
     media: dict[str, bytes] = field(default_factory=dict)
     """Bytes of images and files that were in view, by their source."""
+    usage_seen: Usage | None = None
+    """What the call under way has reported of its usage so far."""
     wanted: list[str] = field(default_factory=list)
     """Sources that came into view and whose bytes are to be loaded."""
 
@@ -74,6 +92,8 @@ class Work:
                 self.taken = event
             case CallEnded(purpose="main"):
                 self.last_error = event.error_kind
+            case CallStarted(purpose="main"):
+                self.started = event
             case EpochChanged():
                 self.epoch = event.epoch
             case MessageAdded() | MessageReplaced():
@@ -120,6 +140,33 @@ class Work:
     @property
     def reading(self) -> Reading:
         return self.ledger.meter.reading()
+
+    def usage_of_cut(self, partial: Message | None) -> Usage:
+        """The usage of the call under way, which will report no more: as far as it said, the rest estimated."""
+        seen = self.usage_seen or Usage()
+        said = "" if partial is None else "".join(_written(part) for part in partial.parts)
+        output = max(seen.output or 0, round(counter_for("pretoken").count(said, "o200k")))
+        if seen.input:
+            return replace(seen, output=output, final=False, placeholder=True, flags=(*seen.flags, "output estimated"))
+        estimate = None if self.started is None else self.started.estimate
+        return Usage(
+            input=None if estimate is None else estimate.tokens,
+            output=output,
+            final=False,
+            verified=False,
+            placeholder=True,
+            flags=("estimated",),
+        )
+
+
+def _written(part: Part) -> str:
+    match part:
+        case TextPart() | ReasoningPart():
+            return part.text
+        case ToolCallPart():
+            return part.name + part.arguments
+        case _:
+            return ""
 
 
 def sources_of(message: Message) -> list[str]:

@@ -1,0 +1,122 @@
+"""An agent as a tool of another: a session of its own, its own model's limits, its spend in the parent's.
+
+researcher = ullage.Agent("anthropic:claude-haiku-4-5", tools=[search])
+agent = ullage.Agent("anthropic:claude-opus-4-6", tools=[subagent(researcher, name="research", description="…")])
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ullage.errors import UllageError
+from ullage.events import CallEnded, ChildStarted
+from ullage.messages import Tool
+from ullage.runtime.tooling import Beside
+from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings
+
+if TYPE_CHECKING:
+    from ullage.runtime.agent import Agent
+    from ullage.runtime.session import Session
+
+CANCEL_S: Final = 1.5
+"""Seconds a child gets to close its turn when its parent is cancelled: less than tools get to end what they started."""
+
+_SCHEMA: Final = msgspec.Raw(
+    b'{"type":"object","properties":{"task":{"type":"string","description":'
+    b'"What to do, with everything that has to be known: the conversation is not seen."}},"required":["task"]}'
+)
+
+
+def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_600.0) -> AgentTool:
+    """A tool that gives ``agent`` a task and returns its last answer.
+
+    Its session is ``parent/call id`` in the parent's store, so that a crash in the middle goes on where it was. Each of
+    its calls is a row of purpose ``child`` in the parent's ledger: spend of the parent, and no part of its reading. A
+    cancelled parent cancels it.
+    """
+
+    async def run(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+        task = arguments.get("task")
+        if not isinstance(task, str) or not task.strip():
+            raise BadArguments("Nothing was done: `task` must say what to do.")
+        if not isinstance(surroundings, Beside):
+            raise BadArguments("A subagent runs inside a session only.")
+        return await _perform(agent, task, surroundings)
+
+    declaration = Tool(name=name, description=description, schema=_SCHEMA)
+    return AgentTool(declaration=declaration, run=run, idempotent=True, timeout_s=timeout_s)
+
+
+async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
+    work = beside.work
+    agent.use(work.shared.store, work.shared.client)
+    child = f"{beside.session}/{beside.call_id}"
+    async with agent.session(child, resume=False) as session:
+        known = {
+            event.call
+            for event in await work.ledger.store.read(beside.session)
+            if isinstance(event, CallEnded) and event.purpose == "child"
+        }
+        model = (await session.meter()).request().model
+        await work.ledger.write([ChildStarted(call_id=beside.call_id, child=child, model=model)])
+        mirroring = asyncio.create_task(_mirror(session, beside, known))
+        try:
+            await session.send(task, id=f"{child}/task")
+            result = await session.wait()
+        except asyncio.CancelledError:
+            await _cancel(session)
+            raise
+        finally:
+            mirroring.cancel()
+            await asyncio.wait([mirroring])
+            await _mirror_rest(session, beside, known)
+    if result.reason == "finished":
+        return Output(result.text or "(The agent said nothing.)")
+    said = f"The agent stopped ({result.reason}). {result.note}".rstrip()
+    return Output(f"{said}\n{result.text}".rstrip(), is_error=True)
+
+
+async def _cancel(session: Session) -> None:
+    try:
+        async with asyncio.timeout(CANCEL_S):
+            await session.cancel()
+            await session.wait()
+    except (TimeoutError, UllageError):
+        return  # what it left open is closed when the session is opened again
+
+
+async def _mirror(session: Session, beside: Beside, known: set[str]) -> None:
+    """The child's calls as spend of the parent, while they happen."""
+    async with aclosing(session.events(after=0)) as events:  # type: ignore[type-var]
+        async for event in events:
+            if isinstance(event, CallEnded):
+                await _note(event, session, beside, known)
+
+
+async def _mirror_rest(session: Session, beside: Beside, known: set[str]) -> None:
+    for event in await session.history():
+        if isinstance(event, CallEnded):
+            await _note(event, session, beside, known)
+
+
+async def _note(event: CallEnded, session: Session, beside: Beside, known: set[str]) -> None:
+    call = event.call if event.purpose == "child" else f"{session.id}:{event.call}"
+    if call in known:
+        return
+    known.add(call)
+    request = (await session.meter()).request()
+    spent = CallEnded(
+        call=call,
+        purpose="child",
+        outcome=event.outcome,
+        usage=event.usage,
+        model=event.model or request.model,
+        provider=event.provider or request.provider,
+    )
+    await beside.work.ledger.write([replace(spent, at=event.at)])
