@@ -42,8 +42,10 @@ from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
 from ullage.meter.anchor import Forecast
 from ullage.meter.fold import Fold
+from ullage.meter.origin import Ledger
 from ullage.meter.reading import Basis, Reading, Used
 from ullage.meter.rows import Item
+from ullage.meter.snapshot import load, save
 from ullage.meter.track import Step
 from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
 from ullage.reasoning import ReasoningPolicy
@@ -120,6 +122,7 @@ class Meter:
         )
         self._on_event = on_event
         self._reading: Reading | None = None
+        self._read_at = 0
         self._calls = 0
         self._last: Request | None = None
         self._session = session
@@ -128,6 +131,35 @@ class Meter:
         if model:
             provider, model = split_model(model, provider)
             self._emit(SessionStarted(model=model, wire=wire or PROVIDERS.get(provider, ""), provider=provider))
+
+    # -- checkpoints --
+
+    def snapshot(self) -> bytes:
+        """All that is known, as bytes for ``restore``; no message is read or copied. ``MADE_BY`` names their form."""
+        return save(self._fold)
+
+    @classmethod
+    def restore(
+        cls,
+        data: bytes,
+        *,
+        ledger: Ledger,
+        estimator: str | Callable[[str], float] = "auto",
+        on_event: Callable[[Event], None] | None = None,
+    ) -> Meter:
+        """The meter that made a snapshot, with its settings; apply the events after ``reading().seq`` to it.
+
+        ``ledger`` reads events of the session by ``seq``; messages are read when they are asked for, not before, and
+        what it raises is raised there. ``estimator`` is the one that was used. A request body that ``before`` is given
+        is compared with the messages in view, which are read for that. Raises ``UnreadableInput`` for bytes that are
+        damaged or were written by code or an estimator that counts otherwise: then the events are to be applied anew.
+        """
+        fold = load(data, ledger=ledger, estimator=estimator)
+        meter = cls(estimator=estimator, session=fold.session, on_event=on_event)
+        meter._fold = fold
+        meter._wire = fold.wire
+        meter._calls = fold.track.count + len(fold.pending)
+        return meter
 
     # -- beside a loop --
 
@@ -189,7 +221,6 @@ class Meter:
 
     def apply(self, event: Event) -> None:
         """Take in one event of a session: O(its parts). Never raises for what a session may hold."""
-        self._reading = None
         compared = self._fold.track.compared, self._fold.track.last
         self._fold.apply(event)
         if (self._fold.track.compared, self._fold.track.last) != compared:
@@ -199,9 +230,14 @@ class Meter:
 
     def reading(self) -> Reading:
         """The window now: at rest, as if the next request began a user turn. O(rows), whatever the history's length."""
-        if self._reading is None:
-            self._reading = self._read()
-        return self._reading
+        fold, reading = self._fold, self._reading
+        if reading is None or (self._read_at, reading.session) != (fold.revision, fold.session):
+            reading = self._read()
+            self._read_at = fold.revision
+        elif reading.seq != fold.seq:
+            reading = msgspec.structs.replace(reading, seq=fold.seq)
+        self._reading = reading
+        return reading
 
     def _read(self) -> Reading:
         fold = self._fold

@@ -12,6 +12,7 @@ from ullage.meter.departed import Departed
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits
 from ullage.meter.spend import Spend
+from ullage.meter.stored_entries import Written
 from ullage.meter.track import Track
 from ullage.meter.usages import Usages
 from ullage.meter.view import Entry, View
@@ -73,6 +74,9 @@ class State:
         self.marks: list[str] = []
         self.spend = Spend()
         self.track = Track()
+        self.written = Written()
+        self.written_aside = Written()
+        """What the last checkpoint wrote of the entries in view, and of those that left and may come back."""
 
     @property
     def partly_unlogged(self) -> bool:

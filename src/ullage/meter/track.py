@@ -60,23 +60,33 @@ class Track:
     compared: int = 0
     last: Step | None = None
     accuracy: Accuracy = NOTHING_COMPARED
-    stored: StoredSteps | None = None
+    packed: list[bytes] = field(default_factory=list)
+    """Steps from the first one on as the last checkpoint packed them, for whoever writes the next one."""
+    _stored: StoredSteps | None = None
     _steps: list[Step] = field(default_factory=list)
     _errors: list[float] | None = None
 
     @property
     def count(self) -> int:
         """How many steps there were."""
-        return len(self._steps) + (self.stored.count if self.stored else 0)
+        return len(self._steps) + (self._stored.count if self._stored else 0)
 
     @property
     def steps(self) -> list[Step]:
         """All of them, oldest first."""
-        if self.stored is not None:
+        if self._stored is not None:
             self._errors = self._sorted_errors()
-            self._steps = [*self.stored.read(), *self._steps]
-            self.stored = None
+            self._steps = [*self._stored.read(), *self._steps]
+            self._stored = None
         return self._steps
+
+    def after(self, number: int) -> list[Step]:
+        """The steps behind that one; ``number`` is not below how many are stored and unread."""
+        return self._steps[number - (self._stored.count if self._stored else 0) :]
+
+    def resume(self, stored: StoredSteps, last: list[Step]) -> None:
+        """Go on from a checkpoint: ``last`` follow the stored ones."""
+        self._stored, self._steps, self._errors = stored, last, None
 
     def add(self, step: Step) -> None:
         """One more step."""
@@ -92,7 +102,9 @@ class Track:
 
     def _sorted_errors(self) -> list[float]:
         if self._errors is None:
-            self._errors = sorted(self.stored.errors()) if self.stored is not None else []
+            errors = self._stored.errors() if self._stored is not None else []
+            own = [step.error_percent for step in self._steps if not step.first]
+            self._errors = sorted([*errors, *(abs(error) for error in own if error is not None)])
         return self._errors
 
     def _accuracy(self, errors: list[float]) -> Accuracy:

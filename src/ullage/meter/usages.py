@@ -21,18 +21,30 @@ BLOCK = 512
 
 
 class Usages:
-    """Usages by call, and the event each stands in. ``stored`` are known by their events alone."""
+    """Usages by call, and the event each stands in.
 
-    def __init__(self, stored: Mapping[str, int] | None = None, ledger: Ledger = no_ledger) -> None:
+    ``stored`` are known by their events alone, but for those that are ``at_hand``.
+    """
+
+    def __init__(
+        self,
+        stored: Mapping[str, int] | None = None,
+        ledger: Ledger = no_ledger,
+        at_hand: Mapping[str, Usage] | None = None,
+    ) -> None:
         self.seqs: dict[str, int] = dict(stored or {})
         self._stored = sorted(self.seqs.values())
         self._ledger = ledger
-        self._held: dict[str, Usage] = {}
+        self._held: dict[str, Usage] = dict(at_hand or {})
 
     def put(self, call: str, usage: Usage, *, seq: int) -> None:
         """What the event ``seq`` reported."""
         self.seqs[call] = seq
         self._held[call] = usage
+
+    def at_hand(self, call: str) -> dict[str, Usage]:
+        """The usage of a call under its name, where it need not be read."""
+        return {call: self._held[call]} if call in self._held else {}
 
     def get(self, call: str) -> Usage | None:
         """What was reported for a call; ``None`` when nothing was. Raises what reading the ledger raises."""

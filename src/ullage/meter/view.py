@@ -125,6 +125,7 @@ class View:
     recent: dict[str, Entry] = field(default_factory=dict)
     """Entries made after the last order that ``since`` was asked for."""
     _digest: str | None = fingerprint.EMPTY
+    """``None`` once something else than an addition has changed the view."""
     _unrolled: list[Message] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -148,6 +149,18 @@ class View:
                 self._digest = fingerprint.roll(self._digest, message)
         self._unrolled.clear()
         return self._digest
+
+    @property
+    def rolled(self) -> str | None:
+        """The digest, where it can be had without going through the whole view."""
+        return None if self._digest is None else self.digest
+
+    def resume(self, digest: str | None, entries: Iterable[Entry], recent: Iterable[Entry]) -> None:
+        """Go on from a checkpoint with these entries."""
+        self._digest = digest
+        self.entries = {entry.id: entry for entry in entries}
+        self.recent = {entry.id: entry for entry in recent}
+        self.touched = set(self.rows)
 
     def add(self, message: Message, cost: MessageCost, *, opening: float, origin: Origin) -> Entry:
         """Put a message at the end."""

@@ -1,0 +1,156 @@
+"""The entries of a view as bytes and back: everything that is known of them but their messages' content.
+
+Entries go in blocks, each packed by itself, so that one that did not change since the last checkpoint is not written
+anew, and one that nobody asks for is never unpacked.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
+
+import msgspec
+
+from ullage.messages import Message, Role
+from ullage.meter.cost import MessageCost, PartCost
+from ullage.meter.growth import Added, Answer
+from ullage.meter.origin import Ledger, Origin, read_all
+from ullage.meter.view import Entry, Facts
+
+BLOCK: Final = 512
+"""Entries that are packed, and messages that are read, at a time. On 100,000 messages a fetch from SQLite costs as much
+as its rows from about 100 on."""
+
+FAST: Final = 1
+"""zlib's level. Level 6 takes three times as long for a tenth less."""
+
+ROLES: Final = get_args(Role)
+
+_packer = msgspec.msgpack.Encoder()
+_unpacker = msgspec.msgpack.Decoder()
+
+
+@dataclass(slots=True)
+class Written:
+    """What the last checkpoint wrote of a list of entries, for the next one: each block's entries and its bytes."""
+
+    blocks: list[tuple[list[Entry], bytes]] = field(default_factory=list)
+
+    def write(self, entries: Sequence[Entry], calls: Mapping[str, int]) -> list[bytes]:
+        """The entries as blocks; those that are as they were are not packed again."""
+        chunks = [list(entries[start : start + BLOCK]) for start in range(0, len(entries), BLOCK)]
+        known = {id(block[0][0]): block for block in self.blocks}
+        done: list[tuple[list[Entry], bytes]] = []
+        for chunk in chunks:
+            held = known.get(id(chunk[0]))
+            done.append(held if held is not None and held[0] == chunk else (chunk, _pack(chunk, calls)))
+        self.blocks = done
+        return [data for _, data in done]
+
+    def resume(self, entries: Sequence[Entry], blocks: Sequence[bytes]) -> None:
+        """These entries were written as these blocks."""
+        self.blocks = [(list(entries[at * BLOCK : (at + 1) * BLOCK]), data) for at, data in enumerate(blocks)]
+
+
+class StoredBlock:
+    """One block of entries: unpacked when an entry's facts are asked for, its messages read all at once."""
+
+    __slots__ = ("_calls", "_data", "_facts", "_ids", "_ledger", "_messages")
+
+    def __init__(self, data: bytes, ids: Sequence[str], calls: Sequence[str], ledger: Ledger) -> None:
+        self._data = data
+        self._ids = ids
+        self._calls = calls
+        self._ledger = ledger
+        self._facts: list[Facts] | None = None
+        self._messages: list[Message] | None = None
+
+    def facts(self, place: int) -> Facts:
+        """What was stored of an entry."""
+        return self._all_facts()[place]
+
+    def message(self, place: int) -> Message:
+        """The entry's message; those of the whole block are read with it. Raises what the ledger raises."""
+        if self._messages is None:
+            self._messages = read_all([facts.origin for facts in self._all_facts()], self._ledger)
+        return self._messages[place]
+
+    def _all_facts(self) -> list[Facts]:
+        if self._facts is None:
+            rows = _unpacker.decode(zlib.decompress(self._data))
+            self._facts = [_facts(row, name, self._calls) for row, name in zip(rows, self._ids, strict=True)]
+        return self._facts
+
+
+def _pack(entries: Sequence[Entry], calls: Mapping[str, int]) -> bytes:
+    return zlib.compress(_packer.encode([_row(entry, calls) for entry in entries]), FAST)
+
+
+def _row(entry: Entry, calls: Mapping[str, int]) -> list[object]:
+    role, call, origin, opening, cost = entry.facts
+    added, answer = cost.added, cost.answer
+    row: list[object] = [
+        ROLES.index(role),
+        calls.get(call, call),
+        origin.seq,
+        origin.place,
+        origin.pruned,
+        opening,
+        cost.tokens,
+        cost.reasoning,
+        cost.carries,
+        (added.text, added.users, added.results, added.names, added.media, added.under, added.over),
+        None
+        if answer is None
+        else (
+            answer.text,
+            answer.names,
+            answer.arguments,
+            answer.calls,
+            answer.parameters,
+            answer.reasoning,
+            answer.thoughts,
+            answer.opaque_size,
+        ),
+    ]
+    for part in cost.parts:
+        row += (shortened(part.id, entry.id), part.row, part.name, part.tokens)
+    return row
+
+
+def _facts(row: list[Any], name: str, calls: Sequence[str]) -> Facts:
+    role, call, seq, place, pruned, opening, tokens, reasoning, carries, added, answer, *parts = row
+    text, users, results, names, media, under, over = added
+    cost = MessageCost(
+        tokens,
+        reasoning,
+        Added(text, names, media, users, results, under, over),
+        None if answer is None else Answer(*answer),
+        tuple(
+            PartCost(lengthened(parts[at], name), parts[at + 1], parts[at + 2], parts[at + 3])
+            for at in range(0, len(parts), 4)
+        ),
+        carries,
+    )
+    made_by = calls[call] if isinstance(call, int) else call
+    return Facts(ROLES[role], made_by, Origin(seq, place, tuple(pruned)), opening, cost)
+
+
+def shortened(part_id: str, message_id: str) -> str:
+    """A part's id without its message's, where it begins with that, as most do."""
+    if message_id and part_id.startswith(message_id):
+        return "\0" + part_id[len(message_id) :]
+    return "\1" + part_id if part_id[:1] in ("\0", "\1") else part_id
+
+
+def lengthened(short: str, message_id: str) -> str:
+    """The id that was shortened."""
+    match short[:1]:
+        case "\0":
+            return message_id + short[1:]
+        case "\1":
+            return short[1:]
+        case _:
+            return short
