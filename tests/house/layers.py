@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "runtime": frozenset({"words", *DECIDING, *(DOING - {"simulators"})}),
     "server": frozenset({"words", "runtime", *DECIDING, *(DOING - {"simulators"})}),
     "cli": frozenset({"words", "runtime", "server", *DECIDING, *DOING}),
-    "the public names": frozenset({"words", "runtime", *DECIDING}),
+    "the public names": frozenset({"words", "runtime", "tools", *DECIDING}),
 }
 """Each room and the rooms it may import besides itself. ``the public names`` is ``ullage/__init__.py``."""
 

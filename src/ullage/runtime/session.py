@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Protocol, Self
 
 from ullage import errors
 from ullage.codec.dimensions import image_size
@@ -44,9 +44,6 @@ from ullage.meter.spend import Spend
 from ullage.runtime.driver import Driver
 from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
-
-if TYPE_CHECKING:
-    from ullage.runtime.agent import Agent
 
 Said = str | bytes | Path | Part
 """A piece of a message: text, an image's bytes, a file with an image in it, or a part made by hand."""
@@ -91,6 +88,22 @@ class Result(NamedTuple):
         raise (kind if issubclass(kind, ProviderError) else ProviderError)(self.note)
 
 
+class Opener(Protocol):
+    """What a session needs of the agent that opens it."""
+
+    async def enter(self) -> Shared:
+        """What all sessions share; each ``enter`` wants a ``leave``."""
+        ...
+
+    async def leave(self) -> None:
+        """Let go of what is shared."""
+        ...
+
+    async def create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
+        """Begin the session in the store if there is none of this id."""
+        ...
+
+
 class Session:
     """One session. Made by ``Agent.session``; use as ``async with``.
 
@@ -98,7 +111,7 @@ class Session:
     by an exception stops what is under way as a crash would, without losing anything: the next one to open it goes on.
     """
 
-    def __init__(self, agent: Agent, session: str, *, resume: bool, settings: dict[str, object]) -> None:
+    def __init__(self, agent: Opener, session: str, *, resume: bool, settings: dict[str, object]) -> None:
         self.id = session
         self._agent = agent
         self._resume = resume
