@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -17,8 +18,8 @@ from ullage.tools.tool import Output, ToolError
 
 LINES: Final = 2_000
 LONGEST_LINE: Final = 2_000
-"""Lines of a file shown at once, and characters of a line: what Claude Code's Read gives
-(https://code.claude.com/docs/en/tools-reference)."""
+"""Lines of a file shown at once, and characters of a line: most source files whole, and no minified one. Chosen, not
+measured; what is still too long for the window meets the result budget."""
 
 LARGEST_IMAGE: Final = 20_000_000  # bytes of an image that is shown
 LARGEST_EDIT: Final = 50_000_000  # bytes of a file that is edited
@@ -171,14 +172,16 @@ def _listed(directory: int, prefix: str, depth: int) -> list[str]:
     for entry in found:
         shown = prefix + os.fsencode(entry.name).decode("utf-8", "replace")
         if entry.is_symlink():
-            lines.append(f"{shown} -> {os.readlink(entry.name, dir_fd=directory)}")
+            target = os.fsencode(os.readlink(entry.name, dir_fd=directory)).decode("utf-8", "replace")
+            lines.append(f"{shown} -> {target}")
         elif entry.is_dir(follow_symlinks=False):
             is_entered = depth > 1 and entry.name not in IGNORED and len(lines) <= ENTRIES
             lines.append(f"{shown}/" + (" (not entered)" if depth > 1 and not is_entered else ""))
             if is_entered:
                 lines += _below(directory, entry.name, f"{shown}/", depth - 1)
         else:
-            lines.append(f"{shown}  {entry.stat(follow_symlinks=False).st_size:,} bytes")
+            with suppress(FileNotFoundError):  # gone since it was listed
+                lines.append(f"{shown}  {entry.stat(follow_symlinks=False).st_size:,} bytes")
     return lines
 
 

@@ -19,8 +19,8 @@ from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings, ToolError
 
 RESULT_TOKENS: Final = 25_000
-"""The most tokens of one result where nobody says otherwise: what Claude Code lets an MCP server's result have
-(https://code.claude.com/docs/en/mcp, ``MAX_MCP_OUTPUT_TOKENS``)."""
+"""The most tokens of one result where nobody says otherwise: an eighth of a 200,000 window. Chosen, not measured; with
+a cap of a tenth of it models read in circles (https://github.com/openai/codex/issues/5913, 10 KB)."""
 
 SHARE: Final = 0.25
 """The most of the free context that the results of one step may take together: the ends of what was cut leave the model

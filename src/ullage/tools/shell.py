@@ -18,7 +18,7 @@ from ullage.tools.tool import Output, ToolError
 TIMEOUT_S: Final = 120.0
 LONGEST_S: Final = 600.0
 """Seconds a command gets unless the model asks for others, and the most it can ask for: Claude Code's two
-(https://code.claude.com/docs/en/tools-reference)."""
+(https://www.mintlify.com/VineeTagarwaL-code/claude-code/reference/tools/bash)."""
 
 KEPT_BYTES: Final = 16_000_000
 """Bytes of a command's output that are kept from its beginning, beside the last million."""
