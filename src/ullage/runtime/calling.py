@@ -30,11 +30,15 @@ from ullage.runtime.drafting import Drafting
 from ullage.runtime.hooks import run_hook
 from ullage.runtime.work import KEPT, Work
 from ullage.wire.call import Retries, Retrying, stream
+from ullage.wire.discovery import limits
 
 DROP_WAIT_S: Final = 0.5
 """Seconds before an answer that broke off is asked for again; doubled each time, as ``wire.call.Retries`` does."""
 
 _LONGEST_WAIT_S: Final = 8.0
+
+LIMITS_S: Final = 3.0
+"""Seconds an endpoint has to say how large its window is."""
 
 
 async def call_model(work: Work, step: CallModel) -> None:
@@ -46,6 +50,7 @@ async def call_model(work: Work, step: CallModel) -> None:
     ledger = work.ledger
     if drops := ledger.loop.drops:
         await asyncio.sleep(min(_LONGEST_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
+    await learn_limits(work)
     request = request_of(work)
     await load_media(work)
     reading = work.reading
@@ -77,6 +82,24 @@ async def call_model(work: Work, step: CallModel) -> None:
     reading = await work.record_reading()
     for hook in work.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
+
+
+async def learn_limits(work: Work) -> None:
+    """Ask the endpoint for a window that nobody knows, once a model. What it does not say stays unknown."""
+    model = work.ledger.meter.request().model
+    if work.reading.window.tokens is not None or work.asked_limits == model:
+        return
+    work.asked_limits = model
+    try:
+        async with asyncio.timeout(LIMITS_S):
+            said = await limits(work.endpoint(), model, client=work.shared.client)
+    except (ProviderError, TimeoutError):
+        return
+    if said.window is not None:
+        learnt = LimitLearnt(
+            model=model, source="provider", window=said.window, input_cap=said.input_cap, max_output=said.max_output
+        )
+        await work.ledger.write([learnt])
 
 
 def request_of(work: Work) -> Request:

@@ -76,6 +76,8 @@ class Work:
     """The kind of error that the last call ended with; empty for none."""
     taken: ReadingTaken | None = None
     """The last reading that was recorded."""
+    asked_limits: str = ""
+    """The model whose endpoint was asked for its limits."""
     started: CallStarted | None = None
     """The last model call that was started."""
     media: dict[str, bytes] = field(default_factory=dict)
