@@ -104,7 +104,10 @@ class Situation:
     @property
     def is_urgent(self) -> bool:
         """Whether the next request can't go out as it is, so that anything that fits is better than nothing."""
-        return self.trigger in ("limit", "overflow", "model_changed") or self.is_over_bytes or self.is_over_images
+        limit = self.fold.denominators.input_limit
+        is_over = limit is not None and self.sizes.high > limit / max(1.0, self.correction)
+        is_short = self.is_over_bytes or self.is_over_images
+        return self.trigger in ("limit", "overflow", "model_changed") or is_over or is_short
 
     def count(self, text: str) -> float:
         """Tokens of a text by itself, without framing."""

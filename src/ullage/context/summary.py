@@ -68,7 +68,7 @@ class Summarize:
     def _finish(self, situation: Situation, aim: Aim, plan: Plan, answer: SummaryAnswer) -> Proposal:
         taken = accept(
             answer,
-            lambda: _source(plan.leaving),
+            lambda: source_of(plan.leaving),
             source_tokens=situation.sizes.of(message.id for message in plan.leaving),
             most=aim.summary,
             count=situation.count,
@@ -176,6 +176,6 @@ def _cap(situation: Situation) -> int:
     return round(cap.tokens / max(1.0, situation.correction)) if cap is not None else 10**12
 
 
-def _source(messages: Sequence[Message]) -> str:
+def source_of(messages: Sequence[Message]) -> str:
     """What an answer is compared with for echoes: the messages without earlier summaries, which may be repeated."""
     return "\n".join(rendered(each, text_length(each) + 1) for each in messages if each.origin != "summary")

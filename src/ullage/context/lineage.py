@@ -1,0 +1,176 @@
+"""Where each message went: still in view, cleared, in which summary, or dropped and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from ullage.events import (
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    MessageReplaced,
+    Pinned,
+    Pruned,
+    Rewound,
+    Uncompacted,
+)
+from ullage.messages import Message, ToolResultPart
+
+Status = Literal["in view", "cleared", "shortened", "summarised", "dropped", "rewound", "unknown"]
+
+
+class Passage(NamedTuple):
+    """One thing that happened to a message, or to the summary it went into.
+
+    ``compaction`` names the compaction or prune; ``into`` is the id of the summary that stands for it since; ``why`` is
+    a reason in words.
+    """
+
+    status: Status
+    compaction: str
+    into: str = ""
+    why: str = ""
+
+
+class Whereabouts(NamedTuple):
+    """Where a message is. ``holder`` is the id of the message in view that stands for it; empty where none does.
+
+    ``passages`` are what happened to it, oldest first, through chains of summaries; what was undone is not among them.
+    """
+
+    message: str
+    status: Status
+    holder: str
+    passages: tuple[Passage, ...]
+    pinned: bool
+
+    def __str__(self) -> str:
+        steps = [f"{each.status} by {each.compaction}{f': {each.why}' if each.why else ''}" for each in self.passages]
+        where = f", stands in {self.holder}" if self.holder and self.holder != self.message else ""
+        told = "; ".join(steps)
+        return f"{self.message}: {self.status}{where}{f' ({told})' if told else ''}"
+
+
+def pins_of(events: Iterable[Event]) -> frozenset[str]:
+    """Ids of the messages that are pinned after these events."""
+    pins: set[str] = set()
+    for event in events:
+        if isinstance(event, Pinned):
+            if event.pinned:
+                pins.update(event.messages)
+            else:
+                pins.difference_update(event.messages)
+    return frozenset(pins)
+
+
+def explain(message_id: str, events: Iterable[Event]) -> Whereabouts:
+    """Where the message with this id went. ``unknown`` for an id that was never in the session."""
+    trace = _Trace(message_id)
+    pins: set[str] = set()
+    for event in events:
+        trace.apply(event)
+        if isinstance(event, Pinned):
+            (pins.update if event.pinned else pins.difference_update)(event.messages)
+    holder = trace.holder if trace.holder in trace.view else ""
+    return Whereabouts(message_id, trace.status, holder, tuple(trace.passages), message_id in pins)
+
+
+class _Before(NamedTuple):
+    """How things stood before a compaction or prune."""
+
+    name: str
+    view: tuple[str, ...]
+    summary: str
+    status: Status
+    holder: str
+    passages: int
+
+
+class _Trace:
+    """One message followed through a session."""
+
+    def __init__(self, message_id: str) -> None:
+        self.id = message_id
+        self.holder = message_id
+        self.status: Status = "unknown"
+        self.passages: list[Passage] = []
+        self.view: dict[str, None] = {}
+        self.results: set[str] = set()
+        self.before: list[_Before] = []
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case MessageAdded() | MessageReplaced():
+                self._added(event.message)
+            case Rewound():
+                self._rewound(event.to)
+            case Pruned():
+                self._pruned(event)
+            case CompactionCommitted():
+                self._compacted(event)
+            case Uncompacted():
+                self._uncompacted(event.compaction)
+            case _:
+                pass
+
+    def _added(self, message: Message) -> None:
+        self.view.setdefault(message.id)
+        if message.id == self.id:
+            self.status = "in view"
+            self.results = {part.id for part in message.of_type(ToolResultPart)}
+
+    def _rewound(self, to: str) -> None:
+        ids = list(self.view)
+        gone = ids if to not in self.view else ids[ids.index(to) + 1 :]
+        for name in gone:
+            del self.view[name]
+        if self.holder in gone:
+            self.status = "rewound"
+
+    def _remember(self, name: str, summary: str) -> None:
+        if name:
+            held = _Before(name, tuple(self.view), summary, self.status, self.holder, len(self.passages))
+            self.before.append(held)
+
+    def _pruned(self, event: Pruned) -> None:
+        self._remember(event.prune, "")
+        if self.results & set(event.parts) and self.holder == self.id and self.id in self.view:
+            self.status = "cleared"
+            self.passages.append(Passage("cleared", event.prune, why=event.reason))
+
+    def _compacted(self, event: CompactionCommitted) -> None:
+        summary = event.summary.id if event.summary is not None else ""
+        self._remember(event.compaction, summary)
+        if self.holder in self.view:
+            self._follow(event, summary)
+        for name in (*event.summarised, *(dropped.id for dropped in event.dropped)):
+            self.view.pop(name, None)
+        if summary:
+            self.view = {summary: None, **self.view}
+
+    def _follow(self, event: CompactionCommitted, summary: str) -> None:
+        for dropped in event.dropped:
+            if dropped.id == self.holder:
+                self.status = "dropped"
+                self.passages.append(Passage("dropped", event.compaction, why=dropped.reason))
+        if self.holder in event.summarised:
+            self.status = "summarised"
+            self.passages.append(Passage("summarised", event.compaction, into=summary, why=event.rung))
+            self.holder = summary
+        if any(message.id == self.holder == self.id for message in event.replaced):
+            self.status = "shortened"
+            self.passages.append(Passage("shortened", event.compaction, why=event.rung))
+
+    def _uncompacted(self, name: str) -> None:
+        if all(held.name != name for held in self.before):
+            return
+        while self.before:
+            held = self.before.pop()
+            added = [each for each in self.view if each not in held.view and each != held.summary]
+            self.view = dict.fromkeys((*held.view, *added))
+            if self.passages[held.passages :]:
+                self.status, self.holder = held.status, held.holder
+                del self.passages[held.passages :]
+            if held.name == name:
+                return

@@ -1,0 +1,90 @@
+"""A summary prepared ahead, while the model answered, and put in its place only if what it sums up is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ullage.context.accept import Refused, accept
+from ullage.context.budget import aim_of
+from ullage.context.committing import committed, plan_for
+from ullage.context.keep import Kept, must_stay
+from ullage.context.situation import Situation
+from ullage.context.strategy import Ask, Candidate, Declined, Proposal, SummaryAnswer
+from ullage.context.summary import Summarize, source_of
+from ullage.messages import Message
+
+
+class Prefix(NamedTuple):
+    """The exact content that a summary was prepared from: ids and revisions of the messages then, and who was to leave.
+
+    Ids and revisions name content, so this is all that has to be compared.
+    """
+
+    marks: tuple[tuple[str, int], ...]
+    leaving: frozenset[str]
+
+
+class Preparation(NamedTuple):
+    """The call that prepares a summary, and what its answer will rest on."""
+
+    ask: Ask
+    prefix: Prefix
+
+
+def prepare(situation: Situation) -> Preparation | Declined:
+    """The call for a summary ahead of time: one message more on the request that is going out.
+
+    To be made while the session goes on; its usage is Spend. Abandoning it costs nothing but that.
+    """
+    proposal = Summarize().propose(situation, ())
+    if not isinstance(proposal, Ask):
+        return proposal if isinstance(proposal, Declined) else Declined("nothing_to_do")
+    plan = plan_for(situation)
+    marks = tuple((message.id, message.revision) for message in situation.messages)
+    return Preparation(proposal, Prefix(marks, frozenset(message.id for message in plan.leaving)))
+
+
+def is_prefix_unchanged(prefix: Prefix, messages: Sequence[Message]) -> bool:
+    """Whether the view still begins with exactly what the summary was prepared from."""
+    now = tuple((message.id, message.revision) for message in messages[: len(prefix.marks)])
+    return now == prefix.marks
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSummary:
+    """A summary that is there already, as the first rung of a ladder: ``Ladder((PreparedSummary(…), *RUNGS))``.
+
+    Compares and swaps: if a message of the prefix was edited, cleared, rewound or compacted meanwhile, it is declined
+    with ``changed`` and the other rungs go on as if it had never been. What was added or pinned since stays.
+    """
+
+    prefix: Prefix
+    answer: SummaryAnswer
+    name: str = "prepared"
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return 0
+
+    def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
+        if not is_prefix_unchanged(self.prefix, situation.messages):
+            return Declined("changed", "The history that the summary was prepared from is not what is in view now.")
+        stays = must_stay(situation)
+        leaving = [each for each in situation.messages if each.id in self.prefix.leaving and each.id not in stays]
+        if not leaving:
+            return Declined("nothing_to_do", "Everything it sums up has to stay by now.")
+        taken = accept(
+            self.answer,
+            lambda: source_of(leaving),
+            source_tokens=situation.sizes.of(message.id for message in leaving),
+            most=aim_of(situation).summary,
+            count=situation.count,
+        )
+        if isinstance(taken, Refused):
+            return Declined(taken.reason, taken.note)
+        left = {message.id for message in leaving}
+        why = {each.id: "newest part" for each in situation.messages if each.id not in left}
+        kept = Kept(why, (), situation.sizes.of(why))
+        usage = self.answer.usage if taken.is_whole else None
+        return Candidate(committed(situation, kept, leaving, text=taken.text, rung=self.name, usage=usage))
