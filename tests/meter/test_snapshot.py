@@ -67,7 +67,7 @@ def assert_alike(one: Meter, other: Meter) -> None:
     assert [one.usage_of(message) for message in one.messages] == [other.usage_of(each) for each in other.messages]
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=300)
 @given(histories(), st.data())
 def test_a_checkpoint_and_the_events_after_it_are_the_fold_of_all_events(
     events: list[Event], data: st.DataObject
