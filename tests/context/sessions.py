@@ -46,10 +46,11 @@ def fold_of(
     return fold
 
 
-def reported(fold: Fold, call: str, *, off: float = 1.0) -> None:
-    """A call that the provider answered, its input reported as ``off`` times what was read."""
+def reported(fold: Fold, call: str, *, off: float = 1.0, output: int = 40) -> None:
+    """A call that the provider answered: its input is ``off`` times what its content is estimated at."""
     fold.apply(CallStarted(call=call))
-    fold.apply(CallEnded(call=call, usage=usage(round(fold.forecast().tokens * off), 40)))
+    size = fold.view.tokens + fold.fixed.tokens
+    fold.apply(CallEnded(call=call, usage=usage(round(size * off), output)))
 
 
 def turns(count: int, *, size: int = 60, start: int = 0) -> list[Message]:

@@ -26,18 +26,21 @@ class Plan(NamedTuple):
     verdict: Verdict
 
 
-def plan_for(situation: Situation, *, summary: float | None = None, shares: Sequence[float] = SHARES) -> Plan:
-    """The most that can stay so that the proof holds with a summary of ``summary`` tokens; the least where none does.
+def plan_for(situation: Situation) -> Plan:
+    """The most that can stay so that the proof holds with a summary of full length; the least where none does.
 
     Known before any model call, so that none is made in vain.
     """
+    return situation.once(plan_for, lambda: _best_plan(situation))
+
+
+def _best_plan(situation: Situation) -> Plan:
     aim = aim_of(situation)
-    length = aim.summary if summary is None else summary
-    plan = _plan(situation, aim, length, shares[0])
-    for share in shares[1:]:
+    plan = _plan(situation, aim, aim.summary, SHARES[0])
+    for share in SHARES[1:]:
         if plan.verdict.is_proved:
             return plan
-        plan = _plan(situation, aim, length, share)
+        plan = _plan(situation, aim, aim.summary, share)
     return plan
 
 

@@ -9,8 +9,8 @@
             case Commit(): break                  # its events hold the change
             case Stuck(): break                   # nothing changed; step.error says so where the request can't be sent
 
-Nothing here calls a model or writes anything. The view must not change while a climb is under way; take a new
-``Situation`` of the same ``compaction`` id for each step. Abandoning a climb leaves everything as it was: append
+Nothing here calls a model or writes anything. The view must not change while a climb is under way, so one ``Situation``
+serves all its steps. Abandoning a climb leaves everything as it was: append
 ``CompactionRolledBack`` if ``climb.started``.
 """
 

@@ -34,6 +34,8 @@ def pieces_of(situation: Situation, messages: Sequence[Message], *, room: int, m
     shown = [message for message in messages if message.origin != "summary"]
     if not shown:
         return ()
+    if 2 * FRAME * len(shown) > CHARACTERS_PER_TOKEN * room * most:
+        return _lines(situation, shown, room=room, most=most)
     density = CHARACTERS_PER_TOKEN
     for _ in range(ATTEMPTS):
         pieces = _packed(shown, characters=max(200, int(room * density)), most=most)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ullage.context.shorten import LEAST_CHARACTERS, excerpt
+from ullage.context.shorten import excerpt
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -104,8 +104,3 @@ def _first_words(text: str, characters: int) -> str:
 def _bounded(text: str, characters: int) -> str:
     text = " ".join(text.split())
     return text if len(text) <= characters else text[: characters - 1] + "…"
-
-
-def shortest(characters: int) -> int:
-    """The bound that is really used for an excerpt of so many characters."""
-    return max(characters, LEAST_CHARACTERS)

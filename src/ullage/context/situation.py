@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar, cast
 
 from ullage.context.costs import Sizes, count_images, size_bytes, sizes_of
 from ullage.context.cuts import Block, blocks, latest_request
@@ -15,10 +16,12 @@ from ullage.messages import Message
 from ullage.meter.fold import Fold
 from ullage.tokens.content import text_tokens
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """A session that is to become smaller. Nothing here changes while it is looked at: take a new one for each step.
+    """A session that is to become smaller. Nothing here changes while it is looked at: the view must not either.
 
     ``fold`` holds the view with the incoming messages in it; it is read, never changed. ``compaction`` names this
     compaction and begins the ids of what it makes. ``pins`` are ids of messages that nobody may touch, ``waiting`` ids
@@ -41,6 +44,13 @@ class Situation:
     correction: float = 1.0
     bytes_limit: int | None = None
     image_limit: int | None = None
+    _worked_out: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """What ``make`` gives, made once for this situation: plans are asked for again with every answer."""
+        if key not in self._worked_out:
+            self._worked_out[key] = make()
+        return cast(T, self._worked_out[key])
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:

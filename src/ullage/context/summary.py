@@ -25,6 +25,9 @@ SAFETY: Final = 1.3
 ANSWER_SHARE: Final = 0.2
 """The most of a window that a summary call may ask for as output, reasoning included."""
 
+LEAST_ANSWER: Final = 1.5
+"""Times the summary's length that have to be left for the answer on top of the session's own request."""
+
 
 def answer_room(situation: Situation, aim: Aim) -> int:
     """What a summary call asks for: twice the summary's length, and the reserve where that is more, for reasoning."""
@@ -58,10 +61,9 @@ class Summarize:
             return Declined("does_not_fit", "A call without a result stands at the end of the request.")
         asked = asking(situation, task(situation, aim, kept=bool(plan.kept.why)), 1)
         tokens = round(situation.sizes.high + SAFETY * situation.cost(asked))
-        room = answer_room(situation, aim)
-        fits = aim.window is not None and tokens + room <= aim.window and tokens <= _cap(situation)
-        if not fits or situation.trigger == "overflow":
-            return Declined("does_not_fit", f"The request and what is asked would be up to {tokens + room:,} tokens.")
+        room = min(answer_room(situation, aim), (aim.window or 0) - tokens)
+        if room < LEAST_ANSWER * aim.summary or tokens > _cap(situation) or situation.trigger == "overflow":
+            return Declined("does_not_fit", f"The request and what is asked would be up to {tokens:,} tokens.")
         ids = tuple(message.id for message in situation.messages)
         return Ask((*situation.messages, asked), ids, tokens, room, extends=True)
 
@@ -101,7 +103,8 @@ class SummarizePieces:
         room = piece_room(situation, aim)
         if room < 1:
             return Declined("does_not_fit", "The window of the model that summarises leaves no room for a piece.")
-        pieces = pieces_of(situation, plan.leaving, room=room, most=situation.rules.most_pieces)
+        most = situation.rules.most_pieces
+        pieces = situation.once("pieces", lambda: pieces_of(situation, plan.leaving, room=room, most=most))
         so_far = earlier_text(plan.leaving)
         for number, answer in enumerate(answers):
             taken = accept(
