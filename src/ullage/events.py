@@ -195,6 +195,8 @@ class CallStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
     snapshot: str = ""
     """The id of the reading that was taken for this call."""
     stream: bool = False
+    detached: bool = False
+    """It runs beside the session, which goes on without waiting for it."""
 
 
 class CallEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_ended"):
@@ -206,6 +208,8 @@ class CallEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="ca
     error: str = ""
     error_kind: str = ""
     """The error's class in ``ullage.errors``, such as ``Overflow`` or ``BadKey``; empty without an error."""
+    counted: int | None = None
+    """Tokens of the request as a provider counted that refused it for its size."""
     model: str = ""
     """The model that answered, where the provider names it; for a child's call, the child's model."""
     provider: str = ""

@@ -200,7 +200,7 @@ def _turn_ended(loop: Loop, event: TurnEnded) -> Loop:
 
 def _call_started(loop: Loop, event: CallStarted) -> Loop:
     if event.purpose != "main":
-        if event.purpose == "child":
+        if event.purpose == "child" or event.detached:
             return loop
         return replace(loop, side_call=event.call, side_purpose=event.purpose)
     return replace(loop, call=event.call, steps=loop.steps + 1, failed="", error="", outcome="", stop="")
@@ -367,6 +367,8 @@ def _compaction_started(loop: Loop, event: CompactionStarted) -> Loop:
 
 
 def _compaction_over(loop: Loop, event: CompactionCommitted | CompactionRolledBack) -> Loop:
+    if isinstance(event, CompactionRolledBack) and event.rung:
+        return loop  # one step of the ladder did not help; the next is tried
     over = "" if loop.compaction == event.compaction else loop.compaction
     if isinstance(event, CompactionRolledBack):
         return replace(loop, compaction=over)

@@ -27,7 +27,7 @@ async def arrange(work: Work) -> None:
     """Write what has changed since the last time; nothing where nothing has. Raises ``SettingError``."""
     loop = work.ledger.loop
     tools = work.shared.tools(work.settings)
-    if work.arranged is loop.settings and work.tools is tools:
+    if work.arranged is loop.settings and work.tools is tools and not work.memory.broken:
         return
     work.settings = work.shared.resolve(loop.settings).settings
     work.tools = work.shared.tools(work.settings)
@@ -61,7 +61,9 @@ def changes(work: Work) -> list[Event]:
         rewrites.append("tools")
     if dict(settings.params) != held.params:
         events.append(ParamsChanged(params=dict(settings.params)))
-    if rewrites and meter.steps:
+    if work.memory.broken:
+        rewrites.append(work.memory.broken)
+    if rewrites and work.memory.started is not None:
         events.append(work.new_epoch(" and ".join(rewrites)))
     return events
 

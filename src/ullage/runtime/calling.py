@@ -26,6 +26,7 @@ from ullage.events import (
     RequestRepaired,
 )
 from ullage.messages import Request
+from ullage.runtime.compacting import prepare_ahead
 from ullage.runtime.drafting import Drafting
 from ullage.runtime.hooks import run_hook
 from ullage.runtime.work import KEPT, Work
@@ -70,6 +71,7 @@ async def call_model(work: Work, step: CallModel) -> None:
     )
     await ledger.write(started)
     work.usage_seen = None
+    prepare_ahead(work)
     answer: Answer | ProviderError
     try:
         answer = await _stream(work, request, call, options_of(work, step))
@@ -179,7 +181,8 @@ def ended(call: str, answer: Answer) -> list[Event]:
 def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
     """A call that gave nothing, and the limit its error may name."""
     kind = next((one.__name__ for one in type(problem).__mro__ if one.__name__ in OVERFLOWS), type(problem).__name__)
-    events: list[Event] = [CallEnded(call=call, outcome="failed", error=str(problem), error_kind=kind)]
+    counted = problem.count if isinstance(problem, Overflow) else None
+    events: list[Event] = [CallEnded(call=call, outcome="failed", error=str(problem), error_kind=kind, counted=counted)]
     if isinstance(problem, Overflow) and problem.limit is not None:
         cap = problem.limit if problem.input_alone else None
         events.append(

@@ -44,7 +44,7 @@ from ullage.events import (
 from ullage.messages import Message
 from ullage.runtime.arranging import arrange
 from ullage.runtime.calling import call_model
-from ullage.runtime.compacting import compact, may_compact
+from ullage.runtime.compacting import compact, may_compact, stop_preparing
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
 from ullage.runtime.ledger import to_its_end
@@ -158,6 +158,7 @@ class Driver:
         finally:
             listening.cancel()
             await asyncio.wait([listening])
+            await to_its_end(stop_preparing(work))
 
     async def _listen(self, work: Work) -> None:
         """Take in others' commands while a step is under way; a cancel interrupts it."""
@@ -213,6 +214,7 @@ class Driver:
                 call.call_id for call in loop.open if call.name in work.tools and work.tools[call.name].sequential
             ),
             may_compact=may_compact(work),
+            is_stuck="" if work.stuck is None else str(work.stuck),
             elapsed_s=self._shared.clock() - loop.since,
             usd=reading.spend.money.usd,
         )

@@ -7,7 +7,8 @@ them. Nobody else changes the folds, so that what is decided on is always what i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from ullage.agent.loop import Loop, apply
@@ -74,6 +75,12 @@ class Ledger:
     async def catch_up(self) -> int:
         """Fold what others have stored since; gives how many events that were."""
         return await to_its_end(self._catch_up())
+
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """Nothing is folded inside the block, so that another thread may read the folds. Not to be written in."""
+        async with self._lock:
+            yield
 
     async def _write(self, events: Sequence[Event], *, exact: bool, durable: bool, ends_draft: str) -> bool:
         async with self._lock:

@@ -21,7 +21,8 @@ from typing import Literal, NamedTuple, Protocol, Self
 
 from ullage import errors
 from ullage.codec.dimensions import image_size
-from ullage.errors import CommandRefused, ProviderError, SessionNotFound
+from ullage.context.lineage import Whereabouts, explain
+from ullage.errors import CommandRefused, ContextUnfixable, Overflow, ProviderError, SessionNotFound, UllageError
 from ullage.events import (
     ApprovalGiven,
     CancelAsked,
@@ -78,14 +79,24 @@ class Result(NamedTuple):
     note: str
     is_paused: bool
     reading: Reading
-    error_kind: str = ""
+    error: UllageError | None = None
+    """What a failed or too large turn failed with."""
 
     def or_raise(self) -> Result:
-        """The result, if the provider did not fail. Raises the ``ProviderError`` it failed with."""
-        if self.reason != "failed":
-            return self
-        kind = getattr(errors, self.error_kind, ProviderError)
-        raise (kind if issubclass(kind, ProviderError) else ProviderError)(self.note)
+        """The result, if the turn did not fail. Raises the ``ProviderError`` or ``ContextUnfixable`` it failed with."""
+        if self.error is not None:
+            raise self.error
+        return self
+
+
+def error_of(reason: str, kind: str, note: str, stuck: ContextUnfixable | None) -> UllageError | None:
+    """The error that a turn's end stands for; ``None`` where it is none."""
+    if reason == "too_large":
+        return stuck or Overflow(note)
+    if reason != "failed":
+        return None
+    named = getattr(errors, kind, ProviderError)
+    return (named if issubclass(named, ProviderError) else ProviderError)(note)
 
 
 class Opener(Protocol):
@@ -304,8 +315,15 @@ class Session:
         await self._command(CompactAsked(instructions=instructions))
 
     async def uncompact(self, compaction: str) -> None:
-        """Bring back the exact view from before a compaction or a prune, followed by what came since."""
+        """Bring back the exact view from before a compaction or a prune, followed by what came since. Only at rest."""
+        loop = (await self._driving.look()).ledger.loop
+        if loop.turn or loop.compaction:
+            raise CommandRefused("A turn is under way: cancel it or wait for its end, then uncompact.")
         await self._command(Uncompacted(compaction=compaction))
+
+    async def explain(self, message_id: str) -> Whereabouts:
+        """Where a message went: in view, cleared, in which summary, dropped and why."""
+        return explain(message_id, await self.history())
 
     async def pin(self, *message_ids: str, pinned: bool = True) -> None:
         """Keep these messages as they are through every compaction, or let them go again."""
@@ -389,7 +407,8 @@ class Session:
                 text = "".join(part.text for part in message.of_type(TextPart))
                 break
         reason = loop.paused or loop.ended
-        return Result(text, reason, loop.note, bool(loop.paused), work.reading, work.last_error)
+        error = error_of(reason, work.memory.last_error, loop.note, work.stuck)
+        return Result(text, reason, loop.note, bool(loop.paused), work.reading, error)
 
 
 def _mime(data: bytes) -> str:

@@ -10,7 +10,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ullage.events import CallEnded, CallStarted, EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
+from ullage.agent.memory import Memory, remember
+from ullage.errors import ContextUnfixable
+from ullage.events import EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -23,6 +25,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.reading import Reading
+from ullage.runtime.compactions import Compactions
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger
 from ullage.runtime.precedence import Layer, Resolved, resolve
@@ -69,17 +72,14 @@ class Work:
     ledger: Ledger
     settings: Settings
     tools: Mapping[str, AgentTool]
+    memory: Memory = field(default_factory=Memory)
+    compactions: Compactions = field(default_factory=Compactions)
+    stuck: ContextUnfixable | None = None
+    """Why the last compaction could not help, where the request can't be sent."""
     arranged: Mapping[str, object] | None = None
     """The session's own settings that the ledger was last brought up to."""
-    epoch: int = 0
-    last_error: str = ""
-    """The kind of error that the last call ended with; empty for none."""
-    taken: ReadingTaken | None = None
-    """The last reading that was recorded."""
     asked_limits: str = ""
     """The model whose endpoint was asked for its limits."""
-    started: CallStarted | None = None
-    """The last model call that was started."""
     media: dict[str, bytes] = field(default_factory=dict)
     """Bytes of images and files that were in view, by their source."""
     usage_seen: Usage | None = None
@@ -89,21 +89,13 @@ class Work:
 
     def note(self, event: Event) -> None:
         """Remember what later steps need of an event."""
-        match event:
-            case ReadingTaken():
-                self.taken = event
-            case CallEnded(purpose="main"):
-                self.last_error = event.error_kind
-            case CallStarted(purpose="main"):
-                self.started = event
-            case EpochChanged():
-                self.epoch = event.epoch
-            case MessageAdded() | MessageReplaced():
-                self.wanted += sources_of(event.message)
+        self.memory = remember(self.memory, event)
+        if isinstance(event, MessageAdded | MessageReplaced):
+            self.wanted += sources_of(event.message)
 
     def new_epoch(self, reason: str) -> EpochChanged:
         """The event that says that the next request does not extend the last one, and what that costs the cache."""
-        return EpochChanged(epoch=self.epoch + 1, reason=reason, rewritten=self.reading.used.tokens)
+        return EpochChanged(epoch=self.memory.epoch + 1, reason=reason, rewritten=self.reading.used.tokens)
 
     def endpoint(self) -> Endpoint:
         """Where the session's model is reached. Raises ``BadKey``, ``SettingError``."""
@@ -119,14 +111,14 @@ class Work:
     def reading_events(self) -> list[ReadingTaken]:
         """The reading as it is now, as an event; none where the last one recorded is the same."""
         reading = self.reading
-        if self.taken is not None and self.taken.snapshot == reading.snapshot_id:
+        if self.memory.taken is not None and self.memory.taken.snapshot == reading.snapshot_id:
             return []
         settings = self.settings
         return [
             taken(
                 reading,
                 messages=len(self.ledger.meter),
-                last=self.taken,
+                last=self.memory.taken,
                 on=settings.near_limit,
                 off=settings.near_limit_off,
             )
@@ -150,7 +142,8 @@ class Work:
         output = max(seen.output or 0, round(counter_for("pretoken").count(said, "o200k")))
         if seen.input:
             return replace(seen, output=output, final=False, placeholder=True, flags=(*seen.flags, "output estimated"))
-        estimate = None if self.started is None else self.started.estimate
+        started = self.memory.started
+        estimate = None if started is None else started.estimate
         return Usage(
             input=None if estimate is None else estimate.tokens,
             output=output,
