@@ -13,7 +13,7 @@ import select
 import signal
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def main() -> None:
         acknowledged += received
         total += len(received)
         _examine(path, acknowledged)
-    print(json.dumps({"rounds": rounds, "acknowledgements": total}))
+    sys.stdout.write(json.dumps({"rounds": rounds, "acknowledgements": total}))
 
 
 def _killed_writer(path: Path, number: int, chance: random.Random) -> list[list[Any]]:
@@ -84,10 +84,8 @@ async def _write_until_killed(path: Path, number: int, out: int, chance: random.
     def acknowledge(*what: object) -> None:
         os.write(out, json.dumps(what).encode() + b"\n")
 
-    try:
+    with suppress(UllageError):  # an earlier round made it
         await store.create("s", [TurnStarted(turn="first")])
-    except UllageError:
-        pass  # an earlier round made it
     # The driver before was killed: its lease must be free at once, however long it was for.
     lease = await store.acquire("s", new_owner(), ttl_s=3_600)
 
@@ -104,7 +102,7 @@ async def _write_until_killed(path: Path, number: int, out: int, chance: random.
                 await store.draft(lease, [DraftPiece(name, offset, "text", "p", text)])
                 acknowledge("draft", name, offset, text)
             if chance.random() < 0.7:
-                ended = [CallEnded(call=name), MessageAdded(message=said(f"answer-{name}"))]
+                ended: list[Event] = [CallEnded(call=name), MessageAdded(message=said(f"answer-{name}"))]
                 seq = (await store.append(lease, ended, after=seq, ends_draft=name))[-1].seq
                 acknowledge("ended", name)
 
@@ -112,7 +110,10 @@ async def _write_until_killed(path: Path, number: int, out: int, chance: random.
         while True:
             for receipt, message, _ in await store.pending("s"):
                 if chance.random() < 0.5:
-                    gone = [QueueLeft(message_id=receipt.id, how="delivered"), MessageAdded(message=message)]
+                    gone: list[Event] = [
+                        QueueLeft(message_id=receipt.id, how="delivered"),
+                        MessageAdded(message=message),
+                    ]
                     try:
                         await store.append(lease, gone, after=0, exact=False)
                     except UllageError:
@@ -128,15 +129,13 @@ async def _write_until_killed(path: Path, number: int, out: int, chance: random.
             await store.send("s", said(name), chance.choice(["steer", "follow_up"]))
             acknowledge("sent", name)
             await store.command("s", [CancelAsked()])
-            try:
+            with suppress(UllageError):  # it was delivered in the meantime
                 if chance.random() < 0.3:
                     await store.edit("s", said(name, "edited"))
                     acknowledge("edited", name)
                 if chance.random() < 0.3:
                     await store.withdraw("s", name)
                     acknowledge("left", name)
-            except UllageError:
-                pass  # it was delivered in the meantime
 
     await asyncio.gather(drive(), deliver(), send())
 
@@ -153,7 +152,9 @@ def _examine(path: Path, acknowledged: list[list[Any]]) -> None:
             assert not acknowledged, "acknowledged, and there is no session"
             return
         events = list(read(database, where, after=0))
-        drafts = {(piece.call, piece.offset): piece.text for row in read_drafts(database, where) for piece in row.pieces}
+        drafts = {
+            (piece.call, piece.offset): piece.text for row in read_drafts(database, where) for piece in row.pieces
+        }
         waiting = {receipt.id: message for receipt, message, _ in pending(database, where)}
     assert [event.seq for event in events] == list(range(1, where.seq + 1)), "a gap in the ledger"
     assert all(encode(event) for event in events)

@@ -8,10 +8,11 @@ from ullage.events import CallEnded, CallStarted, Event, Fingerprint, MessageAdd
 from ullage.messages import Message, ProviderData, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from ullage.usage import Usage
 
-WORDS = (
+TEXT = (
     "def return class import self value None True for in if else raise except with path name event message store read "
-    "write token window call result model answer error session async await tuple list dict str int bytes data file line"
-).split()
+    "write token window call result model answer error session async await tuple list dict str int bytes"
+)
+WORDS = TEXT.split()
 
 
 def said(name: str, text: str = "Please go on.") -> Message:
@@ -25,7 +26,7 @@ def source_code(chance: random.Random, size: int) -> str:
     length = 0
     while length < size:
         words = " ".join(chance.choice(WORDS) for _ in range(chance.randrange(2, 9)))
-        line = f"{' ' * 4 * chance.randrange(4)}{words}_{chance.randrange(10_000)}(\"{chance.choice(WORDS)}\")"
+        line = f'{" " * 4 * chance.randrange(4)}{words}_{chance.randrange(10_000)}("{chance.choice(WORDS)}")'
         lines.append(line)
         length += len(line) + 1
     return "\n".join(lines)[:size]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.sessions import said, source_code
-from ullage.errors import LedgerError, StoreUnavailable
+from ullage.errors import LedgerError, StoreUnavailable, UllageError
 from ullage.events import Event, MessageAdded, TurnStarted
 from ullage.store.failures import failure
 from ullage.store.sqlite import SqliteStore
@@ -91,7 +91,7 @@ async def test_a_truncated_log_opens_with_all_that_was_whole_in_it(tmp_path: Pat
         found = SqliteStore(copy)
         try:
             assert len(await found.read("s")) == whole
-        except Exception as problem:
+        except UllageError as problem:
             assert whole == 0, f"{whole} events were whole, and {problem}"
         await found.close()
     await store.close()
@@ -106,7 +106,10 @@ async def test_a_full_disk_is_said_at_once_and_nothing_is_half_stored(tmp_path: 
     stored, said_full = 0, 0
     chance = random.Random(5)
     for number in range(80):
-        pair: list[Event] = [TurnStarted(turn=str(number)), MessageAdded(message=said(str(number), source_code(chance, 9_000)))]
+        pair: list[Event] = [
+            TurnStarted(turn=str(number)),
+            MessageAdded(message=said(str(number), source_code(chance, 9_000))),
+        ]
         try:
             stored += len(await store.append(lease, pair, after=stored))
         except StoreUnavailable as problem:

@@ -89,7 +89,9 @@ async def test_the_database_of_another_program_is_refused_and_unchanged(tmp_path
 
 
 def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
-    program = "import sys, pathlib; from ullage.store.opening import open_for_writing as o; o(pathlib.Path(sys.argv[1]))"
+    program = (
+        "import sys, pathlib; from ullage.store.opening import open_for_writing as o; o(pathlib.Path(sys.argv[1]))"
+    )
     for number in range(5):
         path = tmp_path / f"{number}.db"
         both = [subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(3)]
@@ -98,11 +100,14 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
 
 AS_NOBODY = """
 import asyncio, os, pathlib, sys
-os.setuid(65534) if os.getuid() == 0 else None
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnStarted
 from ullage.store.sqlite import SqliteStore
+from ullage.store.statements import schema, statements
 async def main():
+    statements(), schema()
+    if os.getuid() == 0:
+        os.setuid(65534)  # whom modes mean something to
     store = SqliteStore(pathlib.Path(sys.argv[1]))
     try:
         print(len(await store.read("s")), [row.id for row in await store.sessions()])
@@ -135,9 +140,7 @@ async def test_what_may_not_be_written_is_read_and_a_write_says_so(
         if above.stat().st_mode & 0o077 == 0 and above.owner() != "nobody":
             above.chmod(0o755)
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", AS_NOBODY, str(path)], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([sys.executable, "-c", AS_NOBODY, str(path)], capture_output=True, text=True, check=False)
     finally:
         place.chmod(0o755)
     assert done.returncode == 0, done.stderr

@@ -267,7 +267,7 @@ async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(store: Sqlite
     for number in range(30):
         name = f"m{number}"
         await store.send("s", said(name), "steer")
-        delivery = [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=said(name))]
+        delivery: list[Event] = [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=said(name))]
         both = await asyncio.gather(
             store.withdraw("s", name), store.append(lease, delivery, after=0), return_exceptions=True
         )
@@ -291,9 +291,7 @@ async def test_many_writers_at_once_get_numbers_without_gaps(store: SqliteStore)
 
 async def test_a_write_whose_caller_was_cancelled_is_written_all_the_same(store: SqliteStore) -> None:
     lease = await driven(store)
-    tasks = [
-        asyncio.create_task(store.append(lease, [TurnStarted(turn=str(number))], after=0)) for number in range(20)
-    ]
+    tasks = [asyncio.create_task(store.append(lease, [TurnStarted(turn=str(number))], after=0)) for number in range(20)]
     await asyncio.sleep(0)
     for task in tasks:
         task.cancel()

@@ -49,7 +49,11 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             database.close()
             raise
     except sqlite3.OperationalError as problem:
-        if path.stat().st_size and getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CANTOPEN:
+        if (
+            path.is_file()
+            and path.stat().st_size
+            and getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CANTOPEN
+        ):
             # The file itself could be opened: what can't be made is the log beside it.
             raise ReadOnlyStore(
                 f"The directory of {path} may not be written ({problem}). Allow it, or point ULLAGE_DATA elsewhere."

@@ -1,4 +1,4 @@
-"""Removing sessions, and giving the file's room back."""
+"""Removing sessions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,4 @@ def delete_unchanged(work: Transaction, age_s: float, most: int) -> list[str]:
             gone.append(session)
         if len(gone) >= most:
             break
-    if gone:
-        # Each step of this PRAGMA frees one page, so its rows have to be read to the end.
-        work.database.execute("PRAGMA incremental_vacuum").fetchall()
     return gone

@@ -38,7 +38,7 @@ def number(events: Iterable[Event], session: str, after: int, now: float) -> tup
     for seq, event in enumerate(events, after + 1):
         name, at = event.id or f"e{seq}", event.at or now
         if isinstance(event, UnknownEvent):
-            fields = {**_fields(event.raw), **_envelope(session, seq, name, at)}
+            fields = {**_bare(event.raw), **_envelope(session, seq, name, at)}
             filled.append(_with(event, session, seq, name, at, msgspec.Raw(msgspec.json.encode(fields))))
         else:
             filled.append(msgspec.structs.replace(event, session=session, seq=seq, id=name, at=at))
@@ -49,9 +49,9 @@ def to_row(event: Event) -> Row:
     """What is stored of a numbered event."""
     name = None if event.id == f"e{event.seq}" else event.id
     if isinstance(event, UnknownEvent):
-        bare = msgspec.json.encode({key: raw for key, raw in _fields(event.raw).items() if key not in _ENVELOPE})
+        bare = msgspec.json.encode(_bare(event.raw))
     else:
-        bare = encode(msgspec.structs.replace(event, session="", seq=0, id="", at=0.0))
+        bare = encode(msgspec.structs.replace(event, session="", seq=0, id="", at=0))
     return Row(event.seq, name, event.at, pack(bare))
 
 
@@ -80,8 +80,9 @@ def unpack(data: bytes) -> bytes:
     return zlib.decompress(data) if data[:1] == b"\x78" else data
 
 
-def _fields(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
-    return msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+def _bare(raw: msgspec.Raw) -> dict[str, object]:
+    fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    return {name: value for name, value in fields.items() if name not in _ENVELOPE}
 
 
 def _envelope(session: str, seq: int, name: str, at: float) -> dict[str, object]:

@@ -76,6 +76,7 @@ class SqliteStore:
             delete(inside, ledger.head(inside.database, session))
 
         await self._writer.perform(work, durable=True)
+        await self._writer.give_room_back()
 
     async def delete_unchanged(self, *, age_s: float) -> list[str]:
         """Delete sessions that nobody drives and nothing was written to for so long; gives their ids.
@@ -87,7 +88,9 @@ class SqliteStore:
             some = await self._writer.perform(partial(delete_unchanged, age_s=age_s, most=MOST_DELETED), durable=True)
             gone += some
             if not some:
-                return gone
+                break
+        await self._writer.give_room_back()
+        return gone
 
     async def sessions(self, *, limit: int = 100, before: float | None = None) -> list[SessionRow]:
         return await self._read(lambda database: ledger.sessions(database, limit, before))

@@ -31,6 +31,8 @@ T = TypeVar("T")
 MOST_AT_ONCE = 256
 """Writes in one transaction: bounds how long the first of them waits for its answer."""
 
+PAGES_AT_ONCE = 1_000
+
 POLL_S = 0.05
 """How often another process's commits are looked for, while somebody watches."""
 
@@ -59,6 +61,8 @@ class _Write:
     changes: list[Change] = field(default_factory=list)
     result: Any = None
     problem: Exception | None = None
+    script: str = ""
+    """Run outside of any transaction, where there is no work."""
 
 
 class Writer:
@@ -92,8 +96,16 @@ class Writer:
 
         From here on, while somebody is listening, nothing that another process commits goes unnoticed.
         """
+        await self._aside("")
+
+    async def give_room_back(self) -> None:
+        """Free pages of the file go back to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
+        while await self.perform(lambda inside: inside.database.execute("PRAGMA freelist_count").fetchone()[0]):
+            await self._aside(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
+
+    async def _aside(self, script: str) -> None:
         loop = asyncio.get_running_loop()
-        write = _Write(None, False, loop, loop.create_future())
+        write = _Write(None, False, loop, loop.create_future(), script=script)
         self._put(write)
         await write.future
 
@@ -232,9 +244,12 @@ class Writer:
 
     def _open_for(self, looks: list[_Write]) -> None:
         try:
-            self._opened()
+            for script in {each.script for each in looks}:
+                self._opened().executescript(script)
         except StoreUnavailable as problem:
             _fail(looks, problem)
+        except sqlite3.Error as problem:
+            _fail(looks, failure(problem, self.path))
         else:
             self._poll()
         _answer(looks)

@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from ullage.errors import LedgerError
+from ullage.events import CallEnded
+from ullage.store.sqlite import SqliteStore
+from ullage.store.store import DraftPiece, Lease
+
+
+async def driven(store: SqliteStore) -> Lease:
+    await store.create("s")
+    return await store.acquire("s", "o", ttl_s=60)
+
+
+PIECES = [
+    DraftPiece("c", 0, "reasoning", "p0", "Let me see. " * 100),
+    DraftPiece("c", 1, "text", "p1", "Yes, \0\n\u2028 \U0001f600."),
+    DraftPiece("c", 2, "call", "p2", '{"path":', call_id="t1", name="read"),
+    DraftPiece("c", 3, "done", "p1", '{"id":"p1"}'),
+]
+
+
+async def test_pieces_read_back_as_they_were_stored(store: SqliteStore) -> None:
+    lease = await driven(store)
+    await store.draft(lease, PIECES[:1])
+    await store.draft(lease, PIECES[1:])
+    assert await store.read_draft("s") == PIECES
+    assert await store.read_draft("s", after=1) == PIECES[2:]
+    assert await store.read_draft("s", call="other") == []
+
+
+async def test_no_pieces_are_nothing(store: SqliteStore) -> None:
+    await store.draft(await driven(store), [])
+    assert await store.read_draft("s") == []
+
+
+async def test_the_draft_goes_with_the_event_that_ends_it_and_another_calls_stays(store: SqliteStore) -> None:
+    lease = await driven(store)
+    other = DraftPiece("d", 0, "text", "p", "another")
+    await store.draft(lease, [*PIECES, other])
+    assert await store.read_draft("s", call="d") == [other]
+    await store.append(lease, [CallEnded(call="c")], after=0, ends_draft="c")
+    assert await store.read_draft("s") == [other]
+    with pytest.raises(LedgerError):
+        await store.append(lease, [CallEnded(call="d")], after=9, ends_draft="d")
+    assert await store.read_draft("s") == [other], "an append that was refused ends no draft"
+
+
+async def test_an_offset_is_used_once_and_in_a_row(store: SqliteStore) -> None:
+    lease = await driven(store)
+    await store.draft(lease, PIECES[:2])
+    with pytest.raises(LedgerError):
+        await store.draft(lease, PIECES[:1])
+    with pytest.raises(LedgerError, match="gaps"):
+        await store.draft(lease, [PIECES[2], PIECES[2]._replace(offset=5)])
+    assert await store.read_draft("s") == PIECES[:2]
+
+
+async def test_pieces_outlive_the_store(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s.db")
+    await store.draft(await driven(store), PIECES)
+    await store.close()
+    again = SqliteStore(tmp_path / "s.db")
+    assert await again.read_draft("s") == PIECES
+    await again.close()

@@ -1,0 +1,316 @@
+import asyncio
+import random
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.store.sessions import said
+from ullage.errors import SessionNotFound, StoreUnavailable
+from ullage.events import CallEnded, CallStarted, CancelAsked, Event, MessageAdded, TurnStarted
+from ullage.store.drafts import DraftRow
+from ullage.store.following import Follower
+from ullage.store.following import Seen as Looked
+from ullage.store.sqlite import SqliteStore
+from ullage.store.store import DraftPiece
+from ullage.store.transaction import Change
+
+Seen = list[Event | DraftPiece]
+
+ENDS = "the end"
+
+
+async def until_the_end(stream: AsyncIterator[Event | DraftPiece]) -> Seen:
+    seen: Seen = []
+    async for each in stream:
+        seen.append(each)
+        if isinstance(each, TurnStarted) and each.turn == ENDS:
+            return seen
+    return seen
+
+
+async def stream_calls(store: SqliteStore, session: str, calls: int, pieces: int) -> None:
+    """Drive some calls whose answers stream, commands of others among them, then say that this is the end."""
+    await store.create(session)
+    lease = await store.acquire(session, "o", ttl_s=60)
+    for number in range(calls):
+        call = f"{session}-{number}"
+        await store.append(lease, [CallStarted(call=call)], after=0)
+        for offset in range(pieces):
+            await store.draft(lease, [DraftPiece(call, offset, "text", "p", f"piece {offset} ")])
+            if offset % 7 == 3:
+                await store.command(session, [CancelAsked()])
+        ended: list[Event] = [CallEnded(call=call), MessageAdded(message=said(f"{call}-answer"))]
+        await store.append(lease, ended, after=0, ends_draft=call)
+    await store.append(lease, [TurnStarted(turn=ENDS)], after=0)
+
+
+def examine(seen: Seen, *, after: int = 0, with_all_pieces: int | None = None) -> None:
+    """No gap and no duplicate, a call's pieces between its start and its end."""
+    seqs = [each.seq for each in seen if not isinstance(each, DraftPiece)]
+    assert seqs == list(range(after + 1, after + 1 + len(seqs)))
+    offsets: dict[str, list[int]] = {}
+    ended: set[str] = set()
+    for each in seen:
+        if isinstance(each, DraftPiece):
+            assert each.call not in ended, "a piece came after the end of its call"
+            offsets.setdefault(each.call, []).append(each.offset)
+        elif isinstance(each, CallEnded):
+            ended.add(each.call)
+    for had in offsets.values():
+        assert had == sorted(set(had))
+        if with_all_pieces is not None:
+            assert had == list(range(with_all_pieces))
+
+
+async def test_one_who_follows_gets_everything_in_order(store: SqliteStore) -> None:
+    await store.create("before")
+    for_all = asyncio.create_task(stream_calls(store, "s", 5, 20))
+    while not (found := await store.sessions()) or found[0].id != "s":
+        await asyncio.sleep(0)
+    followers = [asyncio.create_task(until_the_end(store.follow("s"))) for _ in range(5)]
+    await for_all
+    for each in await asyncio.gather(*followers):
+        examine(each)
+    lease = await store.acquire("before", "o", ttl_s=60)
+    follower = asyncio.create_task(until_the_end(store.follow("before")))
+    await asyncio.sleep(0.05)
+    for offset in range(50):
+        await store.draft(lease, [DraftPiece("c", offset, "text", "p", "x")])
+    await store.append(lease, [CallEnded(call="c"), TurnStarted(turn=ENDS)], after=0, ends_draft="c")
+    seen = await follower
+    examine(seen, with_all_pieces=50)
+    assert len(seen) == 52
+
+
+async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(store: SqliteStore) -> None:
+    await store.create("s", [TurnStarted(turn="1"), CallStarted(call="c")])
+    lease = await store.acquire("s", "o", ttl_s=60)
+    await store.draft(lease, [DraftPiece("c", number, "text", "p", "x") for number in range(4)])
+    await store.command("s", [CancelAsked()])
+    await store.draft(lease, [DraftPiece("c", 4, "text", "p", "x")])
+
+    async def take(after: int, offset: int, count: int) -> list[object]:
+        stream = store.follow("s", after=after, offset=offset)
+        seen = [await anext(stream) for _ in range(count)]
+        await stream.aclose()  # type: ignore[attr-defined]
+        return [each.offset if isinstance(each, DraftPiece) else f"e{each.seq}" for each in seen]
+
+    assert await take(0, -1, 8) == ["e1", "e2", 0, 1, 2, 3, "e3", 4]
+    assert await take(2, 1, 4) == [2, 3, "e3", 4]
+    assert await take(3, 3, 1) == [4]
+    assert await take(2, -1, 6) == [0, 1, 2, 3, "e3", 4]
+    await store.append(lease, [CallEnded(call="c"), CallStarted(call="d")], after=3, ends_draft="c")
+    await store.draft(lease, [DraftPiece("d", number, "text", "p", "x") for number in range(2)])
+    assert await take(3, 4, 4) == ["e4", "e5", 0, 1], "the offset was of another call"
+
+
+async def test_a_hundred_streaming_sessions_are_followed_at_once(store: SqliteStore) -> None:
+    async def one(number: int) -> None:
+        session = f"s{number}"
+        writing = asyncio.create_task(stream_calls(store, session, 2, 15))
+        while True:
+            try:
+                await store.about(session)
+                break
+            except SessionNotFound:
+                await asyncio.sleep(0.01)
+        examine(await until_the_end(store.follow(session)))
+        await writing
+
+    await asyncio.gather(*(one(number) for number in range(100)))
+
+
+async def test_a_slow_follower_misses_no_event(store: SqliteStore) -> None:
+    await store.create("s")
+    lease = await store.acquire("s", "o", ttl_s=60)
+    stream = store.follow("s")
+    await store.append(lease, [TurnStarted(turn="1")], after=0)
+    seen: Seen = [await anext(stream)]
+    for number in range(1_500):
+        await store.append(lease, [TurnStarted(turn=str(number))], after=number + 1)
+    await store.append(lease, [TurnStarted(turn=ENDS)], after=1_501)
+    seen += await until_the_end(stream)
+    examine(seen)
+    assert len(seen) == 1_502
+
+
+STREAMS = """
+import asyncio, pathlib, sys
+from ullage.store.sqlite import SqliteStore
+from tests.store.test_following import stream_calls
+async def main():
+    store = SqliteStore(pathlib.Path(sys.argv[1]))
+    await stream_calls(store, sys.argv[2], 4, 40)
+    await store.close()
+asyncio.run(main())
+"""
+
+FOLLOWS = """
+import asyncio, pathlib, sys
+from ullage.store.sqlite import SqliteStore
+from tests.store.test_following import examine, until_the_end
+async def main():
+    store = SqliteStore(pathlib.Path(sys.argv[1]))
+    stream = store.follow("s")
+    seen = [await anext(stream)]
+    print("follows", flush=True)
+    seen += await until_the_end(stream)
+    examine(seen)
+    print(seen[-1].seq)
+    await store.close()
+asyncio.run(main())
+"""
+
+
+async def test_what_another_process_writes_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    store = SqliteStore(path)
+    names = [f"s{number}" for number in range(3)]
+    await store.create("quiet")
+    writers = [subprocess.Popen([sys.executable, "-c", STREAMS, str(path), name]) for name in names]
+    for name in names:
+        while name not in {row.id for row in await store.sessions()}:
+            await asyncio.sleep(0.02)
+    seen = await asyncio.gather(*(until_the_end(store.follow(name)) for name in names))
+    for each, name in zip(seen, names, strict=True):
+        examine(each)
+        assert len([event for event in each if not isinstance(event, DraftPiece)]) == (await store.about(name)).seq
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    await store.close()
+
+
+async def test_a_follower_in_another_process_sees_a_session_that_two_processes_write(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    store = SqliteStore(path)
+    await store.create("s", [TurnStarted(turn="1")])
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", FOLLOWS, str(path), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"follows\n"
+    own = asyncio.create_task(until_the_end(store.follow("s")))
+    lease = await store.acquire("s", "o", ttl_s=60)
+    other = SqliteStore(path)
+    for number in range(60):
+        await store.append(lease, [TurnStarted(turn="x")], after=0)
+        await store.draft(lease, [DraftPiece("c", number, "text", "p", "x")])
+        await other.command("s", [CancelAsked()])
+    await store.append(lease, [TurnStarted(turn=ENDS)], after=0, ends_draft="c")
+    examine(await own)
+    assert int(await process.stdout.readline()) == 122
+    assert await process.wait() == 0
+    await store.close()
+    await other.close()
+
+
+async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of_other_sessions(tmp_path: Path) -> None:
+    store, other = SqliteStore(tmp_path / "s.db"), SqliteStore(tmp_path / "s.db")
+    await store.create("s")
+    await store.create("t")
+    async with store.watch("s") as watch:
+        while await watch.wait(0.2):
+            pass
+        await store.command("t", [CancelAsked()])
+        assert not await watch.wait(0)
+        await store.command("s", [CancelAsked()])
+        assert await watch.wait(10)
+        assert not await watch.wait(0)
+        await other.command("t", [CancelAsked()])
+        assert not await watch.wait(0.2)
+        await other.command("s", [CancelAsked()])
+        assert await watch.wait(10)
+        lease = await other.acquire("s", "o", ttl_s=60)
+        while await watch.wait(0.2):
+            pass
+        await other.draft(lease, [DraftPiece("c", 0, "text", "p", "x")])
+        assert await watch.wait(10)
+    await other.close()
+    await store.close()
+
+
+async def test_a_watch_that_was_cancelled_while_waiting_goes_on_watching(store: SqliteStore) -> None:
+    await store.create("s")
+    async with store.watch("s") as watch:
+        while await watch.wait(0.1):
+            pass
+        waiting = asyncio.create_task(watch.wait())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await store.command("s", [CancelAsked()])
+        assert await watch.wait(10)
+
+
+async def test_following_ends_with_the_session_and_with_the_store(store: SqliteStore) -> None:
+    await store.create("s", [TurnStarted(turn="1")])
+    await store.create("t", [TurnStarted(turn="1")])
+    with pytest.raises(SessionNotFound):
+        await anext(store.follow("unheard of"))
+    following, other = store.follow("s"), store.follow("t")
+    await anext(following)
+    await anext(other)
+    await store.delete("s")
+    with pytest.raises(SessionNotFound):
+        await anext(following)
+    ends = asyncio.ensure_future(anext(other))
+    await asyncio.sleep(0.01)
+    await store.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await ends
+
+
+@given(st.lists(st.sampled_from(["event", "piece", "end", "foreign"]), max_size=40), st.integers(0, 2**32))
+def test_whatever_is_told_or_looked_up_the_order_holds(kinds: list[str], seed: int) -> None:
+    """A ledger as it grows, of which a follower is told a part, and looks the rest up when it has to."""
+    chance = random.Random(seed)
+    follower = Follower(0, -1)
+    events: list[Event] = []
+    rows: list[DraftRow] = []
+    seen: Seen = []
+    call = 0
+    told: list[Change] = []
+    ids = 0
+    made: dict[str, int] = {}
+
+    def look() -> None:
+        seen.extend(follower.read(Looked([each for each in events if each.seq > follower.seq], list(rows), True)))
+
+    def hear_all() -> None:
+        for change in told:
+            while (fresh := follower.hear(change)) is None:
+                look()
+            seen.extend(fresh)
+        told.clear()
+
+    for kind in kinds:
+        name = f"c{call}"
+        match kind:
+            case "piece":
+                ids += 1
+                piece = DraftPiece(name, made.get(name, 0), "text", "p", "x")
+                made[name] = piece.offset + 1
+                rows.append(DraftRow(ids, len(events), (piece,)))
+                told.append(Change("s", len(events), (piece,)))
+            case "end":
+                events.append(CallEnded(call=name, seq=len(events) + 1))
+                told.append(Change("s", len(events), (events[-1],)))
+                rows.clear()
+                call += 1
+            case _:
+                events.append(TurnStarted(turn="t", seq=len(events) + 1))
+                if kind == "event":
+                    told.append(Change("s", len(events), (events[-1],)))
+        if chance.random() < 0.4:
+            hear_all()
+        if chance.random() < 0.2:
+            look()
+    hear_all()
+    look()
+    examine(seen)
+    assert [each.seq for each in seen if not isinstance(each, DraftPiece)] == list(range(1, len(events) + 1))
+    live = {piece for row in rows for piece in row.pieces}
+    assert live <= set(seen), "a piece of the call under way is missing"

@@ -1,0 +1,123 @@
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ullage.errors import SessionBusy
+from ullage.store.leases import is_dead, new_owner
+from ullage.store.sqlite import SqliteStore
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="nothing says when a process began")
+
+OWNER_OF_ANOTHER_PROCESS = "from ullage.store.leases import new_owner; print(new_owner())"
+
+RACER = """
+import asyncio, json, pathlib, sys
+from ullage.errors import SessionBusy
+from ullage.store.leases import new_owner
+from ullage.store.sqlite import SqliteStore
+async def main():
+    store = SqliteStore(pathlib.Path(sys.argv[1]))
+    owner = new_owner()
+    won = []
+    await store.sessions()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(100):
+        try:
+            won.append((number, (await store.acquire(f"s{number}", owner, ttl_s=600)).generation))
+        except SessionBusy:
+            pass
+    print(json.dumps(won), flush=True)
+    sys.stdin.readline()
+    await store.close()
+asyncio.run(main())
+"""
+
+
+def test_every_owner_is_another() -> None:
+    assert len({new_owner() for _ in range(100)}) == 100
+
+
+def test_an_owner_of_this_process_lives() -> None:
+    assert not is_dead(new_owner())
+
+
+@needs_proc
+def test_an_owner_whose_process_ended_is_dead() -> None:
+    done = subprocess.run([sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS], capture_output=True, text=True, check=True)
+    assert is_dead(done.stdout.strip())
+
+
+@needs_proc
+def test_an_owner_whose_process_was_killed_and_not_waited_for_is_dead() -> None:
+    program = OWNER_OF_ANOTHER_PROCESS.replace("print(new_owner())", "print(new_owner(), flush=True); input()")
+    with subprocess.Popen([sys.executable, "-c", program], stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdout is not None
+        owner = process.stdout.readline().strip()
+        assert not is_dead(owner)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert is_dead(owner)
+
+
+@needs_proc
+def test_an_owner_whose_number_another_process_has_now_is_dead() -> None:
+    machine, pid, start, rest = new_owner().split(":")
+    assert is_dead(f"{machine}:{pid}:{int(start) + 1}:{rest}")
+
+
+@pytest.mark.parametrize("owner", ["", "driver", "a:b", "a:1:2:3", ":::", "elsewhere-1234abcd:99999999:1:ff"])
+def test_of_an_owner_of_another_machine_or_another_form_nothing_is_known(owner: str) -> None:
+    assert not is_dead(owner)
+
+
+def test_an_owner_that_can_not_say_when_its_process_began_is_never_taken_for_dead() -> None:
+    machine, _, _, rest = new_owner().split(":")
+    assert not is_dead(f"{machine}:99999999::{rest}")
+
+
+@needs_proc
+async def test_the_session_of_a_dead_process_is_taken_at_once(store: SqliteStore) -> None:
+    done = subprocess.run([sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS], capture_output=True, text=True, check=True)
+    await store.create("s")
+    await store.acquire("s", done.stdout.strip(), ttl_s=3_600)
+    assert (await store.acquire("s", new_owner(), ttl_s=60)).generation == 2
+
+
+async def test_of_many_who_ask_at_once_exactly_one_holds(store: SqliteStore) -> None:
+    await store.create("s")
+    asked = (store.acquire("s", new_owner(), ttl_s=60) for _ in range(50))
+    given = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(each, SessionBusy) for each in given) == 49
+
+
+async def test_of_two_processes_that_race_exactly_one_holds_each_session(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    store = SqliteStore(path)
+    for number in range(100):
+        await store.create(f"s{number}")
+    command = [sys.executable, "-c", RACER, str(path)]
+    racers = [subprocess.Popen(command, stdin=-1, stdout=-1, text=True, bufsize=1) for _ in range(2)]
+    for line in ("ready", "won"):
+        said = []
+        for racer in racers:
+            assert racer.stdout is not None
+            said.append(racer.stdout.readline())
+        for racer in racers:
+            assert racer.stdin is not None
+            racer.stdin.write("go\n")
+        assert line == "won" or said == ["ready\n"] * 2
+    for racer in racers:
+        assert racer.wait() == 0
+        assert racer.stdin is not None and racer.stdout is not None
+        racer.stdin.close()
+        racer.stdout.close()
+    first, second = ({session for session, _ in json.loads(each)} for each in said)
+    assert first | second == set(range(100))
+    assert not first & second
+    await store.close()
