@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import CallModel
 from ullage.codec.encode import Options
+from ullage.codec.encode.anthropic import MAX_OUTPUT
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.context.view import in_view
 from ullage.errors import Overflow, ProviderError, ServerError
@@ -51,7 +52,6 @@ async def call_model(work: Work, step: CallModel) -> None:
     ledger = work.ledger
     if drops := ledger.loop.drops:
         await asyncio.sleep(min(_LONGEST_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
-    await learn_limits(work)
     request = request_of(work)
     await load_media(work)
     reading = work.reading
@@ -86,18 +86,22 @@ async def call_model(work: Work, step: CallModel) -> None:
         await run_hook(hook.after_call(answer, reading))
 
 
+def lacks_limits(work: Work) -> bool:
+    """Whether the model's window or its largest output is known to nobody, and its endpoint has not been asked."""
+    meter = work.ledger.meter
+    is_known = work.reading.window.tokens is not None and meter.limits.max_output is not None
+    return not is_known and work.asked_limits != meter.fold.model
+
+
 async def learn_limits(work: Work) -> None:
-    """Ask the endpoint for a window that nobody knows, once a model. What it does not say stays unknown."""
-    model = work.ledger.meter.request().model
-    if work.reading.window.tokens is not None or work.asked_limits == model:
-        return
-    work.asked_limits = model
+    """Ask the endpoint for the model's limits, once a model. What it does not say stays unknown."""
+    model = work.asked_limits = work.ledger.meter.fold.model
     try:
         async with asyncio.timeout(LIMITS_S):
             said = await limits(work.endpoint(), model, client=work.shared.client)
     except (ProviderError, TimeoutError):
         return
-    if said.window is not None:
+    if said.window is not None or said.max_output is not None:
         learnt = LimitLearnt(
             model=model, source="provider", window=said.window, input_cap=said.input_cap, max_output=said.max_output
         )
@@ -112,10 +116,17 @@ def request_of(work: Work) -> Request:
 
 def options_of(work: Work, step: CallModel) -> Options:
     """What the call asks for besides its content."""
-    options = dataclasses.replace(work.settings.options, media=work.media)
-    if step.max_output is None:
-        return options
-    return dataclasses.replace(options, max_output=step.max_output)
+    most = step.max_output or asked_output(work)
+    return dataclasses.replace(work.settings.options, media=work.media, max_output=most)
+
+
+def asked_output(work: Work) -> int | None:
+    """The most output a call asks for of itself; ``None`` where the wire need not say and nobody did."""
+    meter, asked = work.ledger.meter, work.settings.max_output
+    if asked is None and meter.request().wire == "messages":
+        asked = MAX_OUTPUT
+    most = meter.limits.max_output
+    return asked if asked is None or most is None else min(asked, most.tokens)
 
 
 async def _stream(work: Work, request: Request, call: str, options: Options) -> Answer:

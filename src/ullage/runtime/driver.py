@@ -28,7 +28,6 @@ from ullage.agent.steps import (
     Settle,
     Step,
 )
-from ullage.codec.encode.anthropic import MAX_OUTPUT
 from ullage.errors import LeaseLost, SessionBusy
 from ullage.events import (
     ApprovalAsked,
@@ -43,7 +42,7 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.runtime.arranging import arrange
-from ullage.runtime.calling import call_model
+from ullage.runtime.calling import asked_output, call_model, lacks_limits, learn_limits
 from ullage.runtime.compacting import compact, may_compact, stop_preparing
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
@@ -147,6 +146,9 @@ class Driver:
                     listening.result()
                 await work.ledger.catch_up()
                 await arrange(work)
+                if work.ledger.loop.turn and lacks_limits(work):
+                    await self._interruptible(work, learn_limits(work))
+                    continue
                 step = decide(self._situation(work))
                 if isinstance(step, Rest):
                     await work.record_reading()
@@ -205,7 +207,7 @@ class Driver:
                 reserve=reading.reserve,
                 input_limit=reading.input_limit,
                 compaction_point=reading.compaction_point,
-                max_output=settings.max_output or (MAX_OUTPUT if ledger.meter.request().wire == "messages" else None),
+                max_output=asked_output(work),
             ),
             needs_approval=frozenset(
                 call.call_id for call in waiting if _needs_approval(work, call.name, call.arguments)
