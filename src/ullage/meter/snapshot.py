@@ -22,6 +22,7 @@ from ullage.meter.departed import Changed, Departed
 from ullage.meter.differences import differences, sums
 from ullage.meter.fold import Fold
 from ullage.meter.forecast import Fixed, Forecaster
+from ullage.meter.growth import Counted
 from ullage.meter.limits import lookup
 from ullage.meter.origin import Ledger
 from ullage.meter.reading import Accuracy
@@ -156,6 +157,8 @@ class _Columns(msgspec.Struct, frozen=True, kw_only=True):
     amounts: list[float]
     """Of all reasoning, of this turn's, and of each message's."""
     in_turn: Places
+    rests: dict[str, Counted]
+    turn_rests: Counted
     calls: list[str]
     reported: list[int]
     gone: dict[str, _Gone]
@@ -319,6 +322,8 @@ def _columns(fold: Fold, table: _Table) -> _Columns:
         reasoning=table.named(carried.tokens),
         amounts=[carried.all, carried.turn, *carried.tokens.values()],
         in_turn=table.named(sorted(carried.in_turn)),
+        rests=carried.rests,
+        turn_rests=carried.turn_rests,
         calls=list(fold.usages.seqs),
         reported=differences(list(fold.usages.seqs.values())),
         gone={name: _gone(departed, table) for name, departed in fold.compacted.items()},
@@ -399,7 +404,7 @@ def _entries(stored: _Stored, columns: _Columns, ledger: Ledger) -> list[Entry]:
         block = StoredBlock(data, ids, columns.calls, ledger)
         entries += [
             Entry(name, order, block, place)
-            for place, (name, order) in enumerate(zip(ids, orders[start : start + size], strict=True))
+            for name, order, place in zip(ids, orders[start : start + size], range(size), strict=True)
         ]
     if len(entries) != len(orders):
         raise ValueError(f"{len(entries)} entries of {len(orders)}")
@@ -417,7 +422,7 @@ def _view(window: _Window, columns: _Columns, entries: Sequence[Entry]) -> View:
         tool_names=dict(zip(columns.named, [columns.tools[place] for place in columns.names], strict=True)),
         holders={lengthened(part, owner): owner for part, owner in zip(columns.held, owners, strict=True)},
     )
-    view.resume(window.digest, entries[: columns.in_view], _of(columns.recent, entries))
+    view.resume(window.digest, zip(columns.ids, entries[: columns.in_view], strict=False), _of(columns.recent, entries))
     return view
 
 
@@ -432,7 +437,14 @@ def _of(places: Places, entries: Sequence[Entry]) -> list[Entry]:
 def _carried(columns: _Columns) -> Carried:
     whole, turn, *amounts = columns.amounts
     tokens = dict(zip(_names(columns.reasoning, columns.ids), amounts, strict=True))
-    return Carried(tokens=tokens, all=whole, turn=turn, in_turn=set(_names(columns.in_turn, columns.ids)))
+    return Carried(
+        tokens=tokens,
+        all=whole,
+        turn=turn,
+        in_turn=set(_names(columns.in_turn, columns.ids)),
+        rests=columns.rests,
+        turn_rests=columns.turn_rests,
+    )
 
 
 def _pending(moment: _Moment, entries: Sequence[Entry]) -> Pending:

@@ -15,6 +15,7 @@ import msgspec
 
 from ullage.messages import Message, Role
 from ullage.meter.cost import MessageCost, PartCost
+from ullage.meter.differences import differences, sums
 from ullage.meter.growth import Added, Answer
 from ullage.meter.origin import Ledger, Origin, read_all
 from ullage.meter.view import Entry, Facts
@@ -27,9 +28,6 @@ FAST: Final = 1
 """zlib's level. Level 6 takes three times as long for a tenth less."""
 
 ROLES: Final = get_args(Role)
-
-_packer = msgspec.msgpack.Encoder()
-_unpacker = msgspec.msgpack.Decoder()
 
 
 @dataclass(slots=True)
@@ -54,6 +52,28 @@ class Written:
         self.blocks = [(list(entries[at * BLOCK : (at + 1) * BLOCK]), data) for at, data in enumerate(blocks)]
 
 
+class _Packed(msgspec.Struct, frozen=True, array_like=True):
+    """A block: where each message stands, and what else is known of it, which is left packed until it is wanted.
+
+    ``seqs`` are differences. Few messages stand elsewhere than in an event of their own or were pruned: those are by
+    their place in the block.
+    """
+
+    seqs: list[int]
+    places: dict[int, int]
+    pruned: dict[int, tuple[int, ...]]
+    rows: msgspec.Raw
+
+    @property
+    def origins(self) -> list[Origin]:
+        return [Origin(seq, self.places.get(at, 0), self.pruned.get(at, ())) for at, seq in enumerate(sums(self.seqs))]
+
+
+_packer = msgspec.msgpack.Encoder()
+_of_block = msgspec.msgpack.Decoder(_Packed)
+_of_rows = msgspec.msgpack.Decoder()
+
+
 class StoredBlock:
     """One block of entries: unpacked when an entry's facts are asked for, its messages read all at once."""
 
@@ -69,59 +89,54 @@ class StoredBlock:
 
     def facts(self, place: int) -> Facts:
         """What was stored of an entry."""
-        return self._all_facts()[place]
+        if self._facts is None:
+            packed = self._packed
+            each = zip(_of_rows.decode(packed.rows), self._ids, packed.origins, strict=True)
+            self._facts = [_facts(row, name, origin, self._calls) for row, name, origin in each]
+        return self._facts[place]
 
     def message(self, place: int) -> Message:
         """The entry's message; those of the whole block are read with it. Raises what the ledger raises."""
         if self._messages is None:
-            self._messages = read_all([facts.origin for facts in self._all_facts()], self._ledger)
+            self._messages = read_all(self._packed.origins, self._ledger)
         return self._messages[place]
 
-    def _all_facts(self) -> list[Facts]:
-        if self._facts is None:
-            rows = _unpacker.decode(zlib.decompress(self._data))
-            self._facts = [_facts(row, name, self._calls) for row, name in zip(rows, self._ids, strict=True)]
-        return self._facts
+    @property
+    def _packed(self) -> _Packed:
+        return _of_block.decode(zlib.decompress(self._data))
 
 
 def _pack(entries: Sequence[Entry], calls: Mapping[str, int]) -> bytes:
-    return zlib.compress(_packer.encode([_row(entry, calls) for entry in entries]), FAST)
+    origins = [entry.origin for entry in entries]
+    packed = _Packed(
+        seqs=differences([origin.seq for origin in origins]),
+        places={at: origin.place for at, origin in enumerate(origins) if origin.place},
+        pruned={at: origin.pruned for at, origin in enumerate(origins) if origin.pruned},
+        rows=msgspec.Raw(_packer.encode([_row(entry, calls) for entry in entries])),
+    )
+    return zlib.compress(_packer.encode(packed), FAST)
 
 
 def _row(entry: Entry, calls: Mapping[str, int]) -> list[object]:
-    role, call, origin, opening, cost = entry.facts
+    role, call, _, opening, cost = entry.facts
     added, answer = cost.added, cost.answer
     row: list[object] = [
         ROLES.index(role),
         calls.get(call, call),
-        origin.seq,
-        origin.place,
-        origin.pruned,
         opening,
         cost.tokens,
         cost.reasoning,
         cost.carries,
         (added.text, added.users, added.results, added.names, added.media, added.under, added.over),
-        None
-        if answer is None
-        else (
-            answer.text,
-            answer.names,
-            answer.arguments,
-            answer.calls,
-            answer.parameters,
-            answer.reasoning,
-            answer.thoughts,
-            answer.opaque_size,
-        ),
+        None if answer is None else msgspec.structs.astuple(answer),
     ]
     for part in cost.parts:
         row += (shortened(part.id, entry.id), part.row, part.name, part.tokens)
     return row
 
 
-def _facts(row: list[Any], name: str, calls: Sequence[str]) -> Facts:
-    role, call, seq, place, pruned, opening, tokens, reasoning, carries, added, answer, *parts = row
+def _facts(row: list[Any], name: str, origin: Origin, calls: Sequence[str]) -> Facts:
+    role, call, opening, tokens, reasoning, carries, added, answer, *parts = row
     text, users, results, names, media, under, over = added
     cost = MessageCost(
         tokens,
@@ -134,8 +149,7 @@ def _facts(row: list[Any], name: str, calls: Sequence[str]) -> Facts:
         ),
         carries,
     )
-    made_by = calls[call] if isinstance(call, int) else call
-    return Facts(ROLES[role], made_by, Origin(seq, place, tuple(pruned)), opening, cost)
+    return Facts(ROLES[role], calls[call] if isinstance(call, int) else call, origin, opening, cost)
 
 
 def shortened(part_id: str, message_id: str) -> str:

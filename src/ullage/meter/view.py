@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from ullage.messages import Message, Role, ToolCallPart
 from ullage.meter import fingerprint
 from ullage.meter.breakdown import Share
@@ -37,35 +39,29 @@ class Source(Protocol):
         ...
 
 
-class Entry:
+class Entry(msgspec.Struct, eq=False, gc=False):
     """One message in view. ``order`` grows with every entry made, so that it tells what an anchor covers.
 
-    An entry out of a checkpoint reads its facts when they are first asked for, and its message when that is.
+    An entry out of a checkpoint reads its facts when they are first asked for, and its message when that is. The
+    garbage collector need not look at entries: nothing that they hold leads back to them.
     """
 
-    __slots__ = ("_facts", "_message", "_place", "_source", "id", "order")
-
-    def __init__(self, message_id: str, order: int, source: Source | None, place: int) -> None:
-        self.id = message_id
-        self.order = order
-        self._source = source
-        self._place = place
-        self._facts: Facts | None = None
-        self._message: Message | None = None
+    id: str
+    order: int
+    _source: Source | None = None
+    _place: int = 0
+    _facts: Facts | None = None
+    _message: Message | None = None
 
     @classmethod
     def of(cls, message: Message, cost: MessageCost, order: int, *, opening: float, origin: Origin) -> Entry:
         """The entry of a message that is at hand."""
-        entry = cls(message.id, order, None, 0)
-        entry._message = message
-        entry._facts = Facts(message.role, message.call or "", origin, opening, cost)
-        return entry
+        facts = Facts(message.role, message.call or "", origin, opening, cost)
+        return cls(message.id, order, None, 0, facts, message)
 
     def with_order(self, order: int) -> Entry:
         """The same message, entered at another time."""
-        copy = Entry(self.id, order, self._source, self._place)
-        copy._facts, copy._message = self._facts, self._message
-        return copy
+        return Entry(self.id, order, self._source, self._place, self._facts, self._message)
 
     @property
     def facts(self) -> Facts:
@@ -155,10 +151,10 @@ class View:
         """The digest, where it can be had without going through the whole view."""
         return None if self._digest is None else self.digest
 
-    def resume(self, digest: str | None, entries: Iterable[Entry], recent: Iterable[Entry]) -> None:
-        """Go on from a checkpoint with these entries."""
+    def resume(self, digest: str | None, entries: Iterable[tuple[str, Entry]], recent: Iterable[Entry]) -> None:
+        """Go on from a checkpoint with these entries, each under its id."""
         self._digest = digest
-        self.entries = {entry.id: entry for entry in entries}
+        self.entries = dict(entries)
         self.recent = {entry.id: entry for entry in recent}
         self.touched = set(self.rows)
 
