@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -18,6 +19,7 @@ from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event
 from ullage.store.failures import unusable
+from ullage.store.kept import handle_of
 from ullage.store.store import Store
 
 FORMAT = "ullage-session"
@@ -97,9 +99,14 @@ async def export_lines(store: Store, session: str) -> AsyncIterator[bytes]:
 
 
 async def export_file(store: Store, session: str, path: Path) -> None:
-    """Write the session to a file, in the place of one that is there. Raises as ``export_lines`` does."""
+    """Write the session to a file, in the place of one that is there once all of it is written.
+
+    Raises as ``export_lines`` does; the file that was there is then as it was.
+    """
+    await store.about(session)
+    part = path.with_name(f".{path.name}.part")
     try:
-        with await asyncio.to_thread(path.open, "wb") as file:
+        with await asyncio.to_thread(part.open, "wb") as file:
             waiting: list[bytes] = []
             async for line in export_lines(store, session):
                 waiting.append(line)
@@ -107,9 +114,12 @@ async def export_file(store: Store, session: str, path: Path) -> None:
                     await asyncio.to_thread(file.writelines, waiting)
                     waiting = []
             await asyncio.to_thread(file.writelines, waiting)
-            await asyncio.to_thread(file.flush)
+        await asyncio.to_thread(part.replace, path)
     except OSError as problem:
-        raise unusable(problem, path) from problem
+        raise unusable(problem, path, "file") from problem
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 async def import_file(store: Store, path: Path, session: str = "") -> Taken:
@@ -128,7 +138,9 @@ async def import_file(store: Store, path: Path, session: str = "") -> Taken:
     skipped, kept = read.skipped, 0
     for handle, pieces in read.kept.items():
         whole = len(pieces) == pieces[0].of and [piece.number for piece in pieces] == list(range(len(pieces)))
-        if whole and await store.keep(name, b"".join(piece.data for piece in pieces)) == handle:
+        data = b"".join(piece.data for piece in pieces)
+        if whole and handle_of(data) == handle:
+            await store.keep(name, data)
             kept += 1
         else:
             skipped.append((0, f"kept data {handle} is not whole"))

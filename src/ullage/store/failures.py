@@ -54,9 +54,9 @@ def failure(problem: sqlite3.Error, path: Path) -> UllageError:
     return StoreUnavailable(f"The database {path} can't do what was asked ({problem}). Nothing was written.")
 
 
-def unusable(problem: OSError, path: Path) -> StoreUnavailable:
+def unusable(problem: OSError, path: Path, what: str = "database") -> StoreUnavailable:
     """Our error for a directory that can't be made, or a file that can't be looked at."""
     return StoreUnavailable(
-        f"The database {path} can't be used ({problem.strerror or problem}). Make its directory and allow writing "
-        "there, or point ULLAGE_DATA to another directory."
+        f"The {what} {path} can't be used ({problem.strerror or problem}). Make its directory and allow writing "
+        "there, or choose another place" + (" with ULLAGE_DATA." if what == "database" else ".")
     )

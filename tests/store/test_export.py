@@ -1,0 +1,127 @@
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.store.sessions import said, step
+from ullage.encoding import decode_event, encode
+from ullage.errors import CommandRefused, NotASession, SessionNotFound, StoreUnavailable, UnreadableInput
+from ullage.events import Event, QueueLeft, SessionStarted
+from ullage.store.export import FORMAT, PIECE_BYTES, VERSION, export_file, export_lines, import_file, one_line
+from ullage.store.sqlite import SqliteStore
+
+LONG = random.Random(2).randbytes(PIECE_BYTES * 2 + 17)
+
+
+async def exported(store: SqliteStore, path: Path) -> list[Event]:
+    """A session with every kind of thing in it, written to a file; gives its events."""
+    chance = random.Random(1)
+    await store.create("s", [SessionStarted(model="m", title="A title")], origin="from")
+    lease = await store.acquire("s", "o", ttl_s=60)
+    for name in ("gone", "waits"):
+        await store.send("s", said(name), "steer")
+    newer = decode_event(b'{"type":"newer","of":{\n"lines": [1,\n2]}}')
+    events = [QueueLeft(message_id="gone", how="returned"), newer, *(e for n in range(30) for e in step(chance, n))]
+    await store.append(lease, events, after=0)
+    for data in (b"short", b"", LONG):
+        await store.keep("s", data)
+    await export_file(store, "s", path)
+    return await store.read("s")
+
+
+async def test_a_session_comes_back_from_its_file_as_it_was(store: SqliteStore, tmp_path: Path) -> None:
+    events = await exported(store, tmp_path / "s.jsonl")
+    other = SqliteStore(tmp_path / "other.db")
+    taken = await import_file(other, tmp_path / "s.jsonl")
+    assert taken == ("s", len(events), 3, ())
+    again = await other.read("s")
+    assert [one_line(event) for event in again] == [one_line(event) for event in events]
+    assert await other.handles("s") == await store.handles("s")
+    for handle in await store.handles("s"):
+        assert await other.kept("s", handle) == await store.kept("s", handle)
+    assert [receipt.id for receipt, _, _ in await other.pending("s")] == ["waits"]
+    here, there = await store.about("s"), await other.about("s")
+    assert there == here._replace(changed=there.changed, held_by="")
+    await other.close()
+
+
+async def test_a_session_can_be_imported_under_another_id(store: SqliteStore, tmp_path: Path) -> None:
+    await exported(store, tmp_path / "s.jsonl")
+    with pytest.raises(CommandRefused, match="already"):
+        await import_file(store, tmp_path / "s.jsonl")
+    assert (await import_file(store, tmp_path / "s.jsonl", "t")).session == "t"
+    assert not list(tmp_path.glob(".*")), "no part of a file is left"
+    assert {event.session for event in await store.read("t")} == {"t"}
+
+
+async def test_the_file_says_what_it_is_and_has_one_event_a_line(store: SqliteStore, tmp_path: Path) -> None:
+    events = await exported(store, tmp_path / "s.jsonl")
+    lines = (tmp_path / "s.jsonl").read_bytes().splitlines()
+    assert json.loads(lines[0]) == {
+        "format": FORMAT,
+        "version": VERSION,
+        "session": "s",
+        "title": "A title",
+        "origin": "from",
+        "events": len(events),
+        "kept": 3,
+    }
+    assert [json.loads(line) for line in lines[1 : len(events) + 1]] == [json.loads(encode(event)) for event in events]
+    assert sorted(json.loads(line)["number"] for line in lines[len(events) + 1 :]) == [0, 0, 0, 1, 2]
+
+
+async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(store: SqliteStore, tmp_path: Path) -> None:
+    events = await exported(store, tmp_path / "s.jsonl")
+    data = (tmp_path / "s.jsonl").read_bytes()
+    first = data.index(b"\n") + 1
+    chance = random.Random(4)
+    for number in range(40):
+        end = chance.randrange(first, len(data) - 1) if number % 2 else chance.randrange(first, len(data) // 20)
+        (tmp_path / "cut.jsonl").write_bytes(data[:end])
+        taken = await import_file(store, tmp_path / "cut.jsonl", f"cut-{number}")
+        again = await store.read(taken.session)
+        assert [each.id for each in again] == [each.id for each in events[: len(again)]]
+        assert taken.skipped, "what lacks is said"
+        if not data[:end].endswith(b"\n"):
+            assert "torn" in taken.skipped[0][1]
+
+
+async def test_lines_that_can_not_be_used_are_skipped_and_named(store: SqliteStore, tmp_path: Path) -> None:
+    events = await exported(store, tmp_path / "s.jsonl")
+    lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
+    lines[3], lines[5], lines[6] = b"rubbish\n", b'{"seq":3}\n', b"\n"
+    lines[-1] = lines[-1].replace(b'"data":"', b'"data":"AAAA')
+    (tmp_path / "bad.jsonl").write_bytes(b"".join(lines))
+    taken = await import_file(store, tmp_path / "bad.jsonl", "t")
+    assert taken.events == len(events) - 3
+    assert [number for number, _ in taken.skipped] == [4, 6, 0, 0]
+    assert "not whole" in taken.skipped[2][1]
+    assert "lacks 3 events" in taken.skipped[3][1]
+    assert [event.seq for event in await store.read("t")] == list(range(1, taken.events + 1))
+
+
+async def test_what_is_no_export_is_refused(store: SqliteStore, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    for content in (b"", b"\xff\xfe", b"{}\n", b'{"type":"session_started"}\n'):
+        path.write_bytes(content)
+        with pytest.raises(NotASession, match=FORMAT):
+            await import_file(store, path)
+    path.write_bytes(b'{"format":"ullage-session","version":99,"session":"s"}\n')
+    with pytest.raises(UnreadableInput, match="newer format"):
+        await import_file(store, path)
+    with pytest.raises(UnreadableInput, match="can't be opened"):
+        await import_file(store, tmp_path / "none.jsonl")
+    assert await store.sessions() == []
+
+
+async def test_what_can_not_be_exported_says_why(store: SqliteStore, tmp_path: Path) -> None:
+    with pytest.raises(SessionNotFound):
+        await anext(export_lines(store, "s"))
+    (tmp_path / "old.jsonl").write_text("precious")
+    with pytest.raises(SessionNotFound):
+        await export_file(store, "s", tmp_path / "old.jsonl")
+    assert (tmp_path / "old.jsonl").read_text() == "precious"
+    await store.create("s")
+    with pytest.raises(StoreUnavailable, match="can't be used"):
+        await export_file(store, "s", tmp_path / "no" / "directory.jsonl")
