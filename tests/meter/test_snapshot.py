@@ -196,7 +196,7 @@ def test_bytes_of_other_code_or_another_estimator_are_refused() -> None:
     ledger = FakeLedger([])
     with pytest.raises(UnreadableInput, match="counts otherwise"):
         Meter.restore(data, ledger=ledger, estimator="quarter")
-    with pytest.raises(UnreadableInput, match="counts otherwise"):
+    with pytest.raises(UnreadableInput, match="written by 'metre"):
         Meter.restore(data.replace(b"meter-", b"metre-"), ledger=ledger, estimator="pretoken")
 
 
@@ -204,9 +204,29 @@ def test_bytes_of_other_code_or_another_estimator_are_refused() -> None:
 def test_damaged_bytes_are_refused_and_nothing_else_is_raised(junk: bytes, place: int) -> None:
     data = folded(long_history(3)).snapshot()
     place %= len(data)
-    for bad in (junk, data[:place]):
+    flipped = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+    for bad in (junk, data[:place], flipped):
         with pytest.raises(UnreadableInput):
             Meter.restore(bad, ledger=FakeLedger([]), estimator="pretoken")
+
+
+def test_a_restored_meter_follows_a_loop_as_before() -> None:
+    ledger: list[Event] = []
+
+    def bodies(meter: Meter) -> Meter:
+        messages = [{"role": "user", "content": f"question {number}"} for number in range(3)]
+        reading = meter.before({"model": "gpt-4o", "messages": messages[:1]})
+        meter.after(reading.call, {"prompt_tokens": 20, "completion_tokens": 5}, {"role": "assistant", "content": "a"})
+        meter.before({"model": "gpt-4o", "messages": [messages[0], {"role": "assistant", "content": "a"}, messages[1]]})
+        return meter
+
+    first = bodies(Meter("openai:gpt-4o", wire="chat", estimator="pretoken", on_event=ledger.append))
+    opened = Meter.restore(first.snapshot(), ledger=FakeLedger(ledger), wire="chat", estimator="pretoken")
+    again = {"model": "gpt-4o", "messages": [{"role": "user", "content": "something else"}]}
+    one, other = first.before(again), opened.before(again)
+    assert one.call != other.call
+    assert (one.used, one.rows, one.basis) == (other.used, other.rows, other.basis)
+    assert opened.messages == first.messages
 
 
 def test_a_ledger_that_is_not_the_checkpoints_is_named_where_a_message_is_read() -> None:

@@ -145,20 +145,21 @@ class Meter:
         *,
         ledger: Ledger,
         estimator: str | Callable[[str], float] = "auto",
+        wire: str = "",
         on_event: Callable[[Event], None] | None = None,
     ) -> Meter:
         """The meter that made a snapshot, with its settings; apply the events after ``reading().seq`` to it.
 
-        ``ledger`` reads events of the session by ``seq``; messages are read when they are asked for, not before, and
-        what it raises is raised there. ``estimator`` is the one that was used. A request body that ``before`` is given
-        is compared with the messages in view, which are read for that. Raises ``UnreadableInput`` for bytes that are
-        damaged or were written by code or an estimator that counts otherwise: then the events are to be applied anew.
+        ``ledger`` reads events of the session by ``seq``: messages when they are asked for, by ``messages``, ``before``
+        or an event that changes them, and not earlier. What it raises is raised there, and the meter is then of no
+        further use. ``estimator`` and ``wire`` are those that the meter was made with. Raises ``UnreadableInput`` for
+        bytes that are damaged or were written by code or with an estimator that counts otherwise: then the events are
+        to be applied anew.
         """
         fold = load(data, ledger=ledger, estimator=estimator)
-        meter = cls(estimator=estimator, session=fold.session, on_event=on_event)
+        meter = cls(estimator=estimator, session=fold.session, wire=wire, on_event=on_event)
         meter._fold = fold
-        meter._wire = fold.wire
-        meter._calls = fold.track.count + len(fold.pending)
+        meter._calls = fold.seq  # no fewer than there were calls, so that no name is given twice
         return meter
 
     # -- beside a loop --

@@ -230,20 +230,18 @@ def save(fold: Fold) -> bytes:
     """The fold as bytes. Reads no message, and packs only what changed since the fold was last saved or loaded."""
     table = _Table(fold)
     calls = {call: place for place, call in enumerate(fold.usages.seqs)}
-    return _packer.encode(
-        _Stored(
-            made_by=MADE_BY,
-            known=msgspec.json.encode(_known(fold, table)),
-            columns=zlib.compress(_packer.encode(_columns(fold, table)), FAST),
-            in_view=fold.written.write(table.in_view, calls),
-            aside=fold.written_aside.write(table.aside, calls),
-            steps=pack_steps(fold.track, calls),
-        )
+    stored = _Stored(
+        known=msgspec.json.encode(_known(fold, table)),
+        columns=zlib.compress(_packer.encode(_columns(fold, table)), FAST),
+        in_view=fold.written.write(table.in_view, calls),
+        aside=fold.written_aside.write(table.aside, calls),
+        steps=pack_steps(fold.track, calls),
     )
+    body = _packer.encode(stored)
+    return _packer.encode((MADE_BY, zlib.crc32(body), body))
 
 
 class _Stored(msgspec.Struct, frozen=True, array_like=True):
-    made_by: str
     known: bytes
     columns: bytes
     in_view: list[bytes]
@@ -350,15 +348,24 @@ def load(data: bytes, *, ledger: Ledger, estimator: str | Callable[[str], float]
     ``estimator`` is the one the saved fold had. Raises ``UnreadableInput`` for bytes that are damaged, or were written
     by code or with an estimator that counts otherwise: then the ledger is to be folded anew.
     """
+    stored = _opened(data)
+    known = _of_known.decode(stored.known)
+    if known.trial != trial(known.wire, known.provider, known.model, estimator):
+        raise UnreadableInput("The checkpoint was written by code that counts otherwise: fold the ledger anew.")
+    return _fold(stored, known, _of_columns.decode(zlib.decompress(stored.columns)), ledger, estimator)
+
+
+def _opened(data: bytes) -> _Stored:
+    """What was stored, if it is whole and of this form; nothing of it can then fail to be read later."""
     try:
-        stored = _stored.decode(data)
-        known = _of_known.decode(stored.known)
-        columns = _of_columns.decode(zlib.decompress(stored.columns))
-        if stored.made_by != MADE_BY or known.trial != trial(known.wire, known.provider, known.model, estimator):
-            raise UnreadableInput("The checkpoint was written by code that counts otherwise: fold the ledger anew.")
-        return _fold(stored, known, columns, ledger, estimator)
-    except (msgspec.MsgspecError, zlib.error, ValueError, IndexError, KeyError) as problem:
-        raise UnreadableInput(f"The checkpoint is damaged ({problem}): fold the ledger anew.") from problem
+        made_by, checksum, body = _of_cover.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise UnreadableInput(f"This is no checkpoint ({problem}): fold the ledger anew.") from problem
+    if made_by != MADE_BY:
+        raise UnreadableInput(f"The checkpoint was written by {made_by[:40]!r}: fold the ledger anew.")
+    if zlib.crc32(body) != checksum:
+        raise UnreadableInput("The checkpoint is damaged: fold the ledger anew.")
+    return _stored.decode(body)
 
 
 def _fold(
@@ -406,8 +413,6 @@ def _entries(stored: _Stored, columns: _Columns, ledger: Ledger) -> list[Entry]:
             Entry(name, order, block, place)
             for name, order, place in zip(ids, orders[start : start + size], range(size), strict=True)
         ]
-    if len(entries) != len(orders):
-        raise ValueError(f"{len(entries)} entries of {len(orders)}")
     return entries
 
 
@@ -466,6 +471,7 @@ def _departed(gone: _Gone, entries: Sequence[Entry]) -> Departed:
     )
 
 
+_of_cover: Final = msgspec.msgpack.Decoder(tuple[str, int, bytes])
 _stored: Final = msgspec.msgpack.Decoder(_Stored)
 _of_known: Final = msgspec.json.Decoder(_Known)
 _of_columns: Final = msgspec.msgpack.Decoder(_Columns)
