@@ -84,7 +84,7 @@ def read_signature(function: Callable[..., Any], descriptions: Mapping[str, str]
     hints = _hints(function, name)
     parameters: list[Parameter] = []
     surroundings: list[str] = []
-    for each in inspect.signature(function).parameters.values():
+    for each in _parameters(function, name):
         kind = hints.get(each.name, Any)
         if _is_surroundings(kind):
             surroundings.append(each.name)
@@ -101,6 +101,13 @@ def read_signature(function: Callable[..., Any], descriptions: Mapping[str, str]
                 f"{name}: the parameter {each.name!r} has a type without a JSON form: {error}"
             ) from error
     return Signature(parameters=tuple(parameters), surroundings=tuple(surroundings))
+
+
+def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError) as error:
+        raise SettingError(f"{name} does not say what it takes: wrap it in a function of your own") from error
 
 
 def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Spool:
             return min(room, len(data))
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(buffering=0)
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by __exit__
             return self._file.write(data)
         except OSError as error:
             self.problem = error.strerror or str(error)

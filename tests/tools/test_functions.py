@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from tests.tools.surroundings import FakeSurroundings
+from ullage.errors import SettingError
+from ullage.tools.functions import as_tools, tool
+from ullage.tools.tool import BadArguments, Output, Surroundings
+
+
+@tool
+def weather(city: str, days: int = 1) -> dict[str, Any]:
+    """The forecast for a city.
+
+    Args:
+        city: Its name.
+    """
+    return {"city": city, "days": days}
+
+
+def test_a_decorated_function_is_a_tool() -> None:
+    schema = json.loads(bytes(weather.declaration.schema))
+    assert (weather.name, weather.declaration.description) == ("weather", "The forecast for a city.")
+    assert schema["properties"]["city"] == {"type": "string", "description": "Its name."}
+    assert schema["required"] == ["city"]
+
+
+async def test_it_runs_with_arguments_made_into_its_types() -> None:
+    assert await weather.run({"city": "Bern", "days": "2"}, FakeSurroundings()) == Output('{"city":"Bern","days":2}')
+    with pytest.raises(BadArguments):
+        await weather.run({}, FakeSurroundings())
+
+
+async def test_a_function_that_is_not_async_runs_in_a_thread() -> None:
+    def where() -> int:
+        return threading.get_ident()
+
+    made = tool(where)
+    assert made.outlives_cancel
+    assert await made.run({}, FakeSurroundings()) != Output(str(threading.get_ident()))
+
+
+async def test_an_async_function_runs_on_the_loop() -> None:
+    async def where() -> int:
+        await asyncio.sleep(0)
+        return threading.get_ident()
+
+    made = tool(where)
+    assert not made.outlives_cancel
+    assert await made.run({}, FakeSurroundings()) == Output(str(threading.get_ident()))
+
+
+async def _greet(word: str) -> str:
+    return f"hello {word}"
+
+
+class Greeter:
+    """Greets."""
+
+    async def __call__(self, word: str) -> str:
+        return await _greet(word)
+
+    def method(self, word: str) -> str:
+        """Greets, too."""
+        return f"hello {word}"
+
+
+@functools.wraps(_greet)
+def _wrapped(*args: Any, **keywords: Any) -> Any:
+    return _greet(*args, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (_greet, "_greet"),
+        (Greeter(), "greeter"),
+        (Greeter().method, "method"),
+        (functools.partial(_greet), "_greet"),
+        (_wrapped, "_greet"),
+    ],
+)
+async def test_methods_objects_partials_and_wrappers_work(function: Any, name: str) -> None:
+    made = tool(function)
+    assert made.name == name
+    assert await made.run({"word": "you"}, FakeSurroundings()) == Output("hello you")
+
+
+async def test_a_parameter_of_that_type_gets_the_surroundings() -> None:
+    def which(session: Surroundings) -> str:
+        return session.session
+
+    assert await tool(which).run({}, FakeSurroundings()) == Output("s1")
+
+
+def test_what_is_said_of_the_tool_wins() -> None:
+    made = tool(name="look", description="Looks.", sequential=True, idempotent=True, timeout_s=1, result_tokens=9)(
+        _greet
+    )
+    assert (made.name, made.declaration.description) == ("look", "Looks.")
+    assert (made.sequential, made.idempotent, made.timeout_s, made.result_tokens) == (True, True, 1, 9)
+
+
+def test_a_condition_may_ask_for_approval() -> None:
+    made = tool(needs_approval=lambda arguments: arguments["word"] == "rm")(_greet)
+    assert callable(made.needs_approval)
+    assert made.needs_approval({"word": "rm"})
+
+
+def _counting() -> Iterator[int]:
+    yield 1
+
+
+async def _counting_slowly() -> AsyncIterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("function", [lambda: 1, _counting, _counting_slowly, threading.get_ident])
+def test_what_can_be_no_tool_is_refused(function: Any) -> None:
+    with pytest.raises(SettingError):
+        tool(function)
+
+
+def test_functions_and_tools_make_a_list_of_tools() -> None:
+    assert [each.name for each in as_tools([weather, _greet])] == ["weather", "_greet"]
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    with pytest.raises(SettingError, match="weather"):
+        as_tools([weather, tool(name="weather")(_greet)])

@@ -1,0 +1,188 @@
+import asyncio
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tools.mcp_server import PNG
+from tests.tools.surroundings import FakeSurroundings
+from ullage.messages import ImagePart
+from ullage.tools.results import (
+    LEAST,
+    READER,
+    RESULT_TOKENS,
+    Fitted,
+    budget_tokens,
+    estimated_tokens,
+    fit,
+    read_result,
+)
+from ullage.tools.running import run_call
+from ullage.tools.tool import BadArguments, Output, Picture, ToolError
+
+LINES = "".join(f"{number:06} some line of a log, with words\n" for number in range(20_000))
+
+
+async def fitted(text: str, tokens: int) -> tuple[Fitted, FakeSurroundings]:
+    surroundings = FakeSurroundings()
+    return await fit(Output(text), surroundings, tokens), surroundings
+
+
+def test_the_budget_is_the_smaller_of_the_setting_and_a_share_of_what_is_free() -> None:
+    assert budget_tokens(None) == RESULT_TOKENS
+    assert budget_tokens(None, 5_000) == 5_000
+    assert budget_tokens(1_000_000, 5_000) == 5_000
+    assert budget_tokens(8_000, 5_000) == 2_000
+    assert budget_tokens(80_000, calls=4) == 5_000
+
+
+@given(st.none() | st.integers(-100_000, 2_000_000), st.none() | st.integers(0, 100_000), st.integers(0, 100))
+def test_there_is_always_room_for_the_notice(free: int | None, configured: int | None, calls: int) -> None:
+    assert budget_tokens(free, configured, calls=calls) >= LEAST
+
+
+async def test_what_fits_is_left_alone() -> None:
+    result, surroundings = await fitted("short", 400)
+    assert result == (Output("short"), "", None)
+    assert not surroundings.stored
+
+
+async def test_what_does_not_fit_is_kept_and_shown_by_its_ends() -> None:
+    result, surroundings = await fitted(LINES, 2_000)
+    shown = result.output.text
+    assert shown.startswith("000000 some line") and shown.endswith("words\n")
+    assert estimated_tokens(shown) <= 2_000
+    assert surroundings.stored[result.handle] == LINES.encode()
+    assert result.size_bytes == len(LINES)
+    assert f'"handle": "{result.handle}"' in shown
+
+
+async def test_the_notice_tells_the_gap_exactly() -> None:
+    result, _ = await fitted(LINES.replace("log", "日誌"), 2_000)
+    shown = result.output.text
+    notice = re.search(r"\n?\[This result .*? the bytes (\d+) to (\d+) of its (\d+)\..*\]\n", shown)
+    assert notice is not None
+    start, end, size = map(int, notice.groups())
+    head, tail = shown[: notice.start()], shown[notice.end() :]
+    assert len(head.encode()) in (start, start - 1)  # the line end before the notice is the head's own
+    assert size - end == len(tail.encode())
+
+
+async def test_pictures_and_the_error_mark_stay() -> None:
+    output = Output(LINES, (Picture(PNG, ImagePart(id="i")),), is_error=True)
+    result = await fit(output, FakeSurroundings(), 1_000)
+    assert result.output.pictures == output.pictures
+    assert result.output.is_error
+
+
+@given(st.text(st.sampled_from("ab \n日😀\u0301"), max_size=30).map(lambda text: text * 400), st.integers(LEAST, 3_000))
+async def test_no_result_is_over_its_budget_and_both_ends_are_true(text: str, tokens: int) -> None:
+    result, _ = await fitted(text, tokens)
+    assert estimated_tokens(result.output.text) <= tokens
+    if result.handle:
+        head, _, rest = result.output.text.partition("[This result")
+        assert text.startswith(head.removesuffix("\n"))
+        assert text.endswith(rest.partition("]\n")[2])
+    else:
+        assert result.output.text == text
+
+
+async def test_an_own_counter_is_believed() -> None:
+    result = await fit(Output("word " * 1_000), FakeSurroundings(), 400, count=lambda text: len(text) / 100)
+    assert not result.handle
+    assert (await fit(Output("word " * 1_000), FakeSurroundings(), 400, count=lambda text: float(len(text)))).handle
+
+
+async def test_paging_gives_all_of_it_and_never_too_much() -> None:
+    text = LINES[:60_000].replace("log", "日誌😀")
+    surroundings = FakeSurroundings()
+    handle = await surroundings.keep(text.encode())
+    reader = read_result(500)
+    pages, start = [], 0
+    while True:
+        output = await reader.run({"handle": handle, "start": start}, surroundings)
+        assert estimated_tokens(output.text) <= 500
+        page, _, note = output.text.rpartition("[bytes ")
+        first, last = map(int, note.split(";")[0].split(" to "))
+        pages.append(page.encode()[: last - first])
+        if "ends here" in note:
+            break
+        assert f'"start": {last}' in note
+        start = last
+    assert b"".join(pages).decode() == text
+
+
+@given(st.text(max_size=40), st.integers(0, 100), st.none() | st.integers(1, 50))
+async def test_a_page_may_begin_and_end_anywhere(text: str, start: int, size: int | None) -> None:
+    surroundings = FakeSurroundings()
+    handle = await surroundings.keep(text.encode())
+    asked = {"handle": handle, "start": start} | ({} if size is None else {"size": size})
+    ran = await run_call(read_result(), json.dumps(asked), surroundings)
+    ran.output.text.encode()
+    assert ran.outcome == ("failed" if "\0" in text.encode()[start:].decode(errors="replace") else "finished") or size
+
+
+async def test_the_reader_asks_how_much_there_is_room_for() -> None:
+    rooms = iter([400, 1_000])
+    reader = read_result(lambda: next(rooms))
+    surroundings = FakeSurroundings()
+    handle = await surroundings.keep(LINES.encode())
+    sizes = [len((await reader.run({"handle": handle}, surroundings)).text) for _ in range(2)]
+    assert sizes[0] < sizes[1]
+
+
+async def test_reading_is_harmless_and_declared_so() -> None:
+    reader = read_result()
+    assert (reader.name, reader.idempotent) == (READER, True)
+    assert json.loads(bytes(reader.declaration.schema))["required"] == ["handle"]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"handle": 3}, {"handle": "x", "start": -1}, {"handle": "x", "size": 0}])
+async def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, object]) -> None:
+    with pytest.raises(BadArguments):
+        await read_result().run(arguments, FakeSurroundings())
+
+
+async def test_an_unknown_handle_is_said_to_be_one() -> None:
+    with pytest.raises(ToolError, match="nothing kept under nope"):
+        await read_result().run({"handle": "nope"}, FakeSurroundings())
+
+
+async def test_binary_data_is_not_shown_as_text() -> None:
+    surroundings = FakeSurroundings()
+    handle = await surroundings.keep(PNG)
+    with pytest.raises(ToolError, match="no text"):
+        await read_result().run({"handle": handle}, surroundings)
+
+
+async def test_a_start_behind_the_end_is_said_to_be_one() -> None:
+    surroundings = FakeSurroundings()
+    handle = await surroundings.keep(b"abc")
+    assert "nothing at byte 3" in (await read_result().run({"handle": handle, "start": 3}, surroundings)).text
+
+
+async def test_a_hundred_megabytes_are_kept_and_cut_while_the_loop_goes_on() -> None:
+    text = "some line of a very long result\n" * 3_200_000
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async def give() -> str:
+        return text
+
+    from ullage.tools.functions import tool
+
+    surroundings = FakeSurroundings()
+    turning = asyncio.ensure_future(turn())
+    ran = await run_call(tool(give), "{}", surroundings)
+    result = await fit(ran.output, surroundings, 10_000)
+    turning.cancel()
+    assert result.size_bytes == len(text)
+    assert estimated_tokens(result.output.text) <= 10_000
+    assert turns > 20  # a loop that was held up for the whole of it would have turned a few times
