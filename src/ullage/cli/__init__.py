@@ -83,6 +83,14 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.ask import run as ask
 
             return ask(options)
+        case "run":
+            from ullage.cli.run import run as run_agent
+
+            return run_agent(options)
+        case "demo":
+            from ullage.cli.demo import run as demo
+
+            return demo(options)
         case "simulate":
             from ullage.cli.simulate import run as simulate
 

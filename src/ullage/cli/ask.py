@@ -60,7 +60,9 @@ def run(args: argparse.Namespace) -> int:
         provider=endpoint.provider,
         model=model,
         system=(SystemBlock(text=clean_text(args.system).text),) if args.system else (),
-        messages=(Message(id="question", role="user", parts=(TextPart(id="question.1", text=_question(args)),)),),
+        messages=(
+            Message(id="question", role="user", parts=(TextPart(id="question.1", text=question_of(args.question)),)),
+        ),
         stream=not args.no_stream,
     )
     asked = asyncio.run(_ask(request, endpoint, args))
@@ -72,9 +74,8 @@ def run(args: argparse.Namespace) -> int:
     return 0 if asked.answer.outcome == "finished" else 2
 
 
-def _question(args: argparse.Namespace) -> str:
+def question_of(text: str) -> str:
     """The question, or what comes on standard input for ``-``."""
-    text = args.question
     if text == "-":
         text = clean_text(sys.stdin.buffer.read()).text
     if not text.strip():

@@ -19,7 +19,6 @@ from ullage.errors import InputError, SettingError
 from ullage.meter.meter import Meter
 from ullage.store.calibration import CalibrationStore
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.families import family_for
 
 
 class Taught(NamedTuple):
@@ -95,7 +94,7 @@ def known(learnt: Calibration) -> list[Taught]:
                 provider=provider,
                 offset=round(state.offset(is_user=False), 1),
                 offset_user=round(state.offset(is_user=True), 1),
-                ratio=round(state.ratio(family_for("", provider, model)), 4),
+                ratio=round(state.ratio, 4),
                 n=state.n,
                 error_before_percent=round(100 * state.before, 3),
                 error_after_percent=round(100 * state.after, 3),

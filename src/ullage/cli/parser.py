@@ -57,6 +57,13 @@ def parser() -> argparse.ArgumentParser:
     about = "ask a model one question and show what the answer cost and what the window holds after it"
     ask = commands.add_parser("ask", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_ask(ask)
+    about = "have an agent with tools carry out a request, in a session that can be gone on with"
+    run = commands.add_parser("run", help=about, description=_sentence(about), allow_abbrev=False)
+    _describe_run(run)
+    about = "watch an agent work on a small window, against a simulated provider: no key needed"
+    demo = commands.add_parser("demo", help=about, description=_sentence(about), allow_abbrev=False)
+    demo.add_argument("--fast", action="store_true", help="without the pauses that make it readable")
+    demo.add_argument("--seed", type=int, default=0, metavar="N", help="draws what a meter can't know")
     about = "serve strict doubles of the providers on this machine, for tests and demonstrations"
     simulate = commands.add_parser("simulate", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_simulate(simulate)
@@ -103,6 +110,27 @@ def _describe_ask(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--no-stream", action="store_true", help="wait for the whole answer")
     ask.add_argument("--raw", action="store_true", help="show the exact request before it is sent, the key masked")
     ask.add_argument("--json", action="store_true", help="print one JSON object: answer, usage, reading")
+
+
+def _describe_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("request", metavar="REQUEST", help="what to do; - reads it from standard input")
+    run.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
+    run.add_argument("--session", default="", metavar="ID", help="go on with this session, or begin it")
+    run.add_argument(
+        "--tools",
+        default="",
+        metavar="NAMES",
+        help="built-in tools: read,write,edit,list,search,shell (default: those of ullage.toml, else none)",
+    )
+    run.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    run.add_argument("--yes", action="store_true", help="allow every call that a person would be asked about")
+    run.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
+    run.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
+    run.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")
+    run.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
+    run.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
+    run.add_argument("--max-steps", type=_positive, metavar="N", help="at most N model calls (default 100)")
+    run.add_argument("--json", action="store_true", help="print one JSON object at the end: answer, reason, reading")
 
 
 def _describe_calibration(calibration: argparse.ArgumentParser) -> None:

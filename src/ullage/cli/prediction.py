@@ -14,8 +14,8 @@ from ullage.importers import recordings
 from ullage.importers.recordings import Pair
 from ullage.messages import FilePart, ImagePart, Request, ToolResultPart
 from ullage.meter import growth, opening
-from ullage.meter.growth import Added, Anchor, Answer, Estimate, Situation
-from ullage.meter.interval import half_widths
+from ullage.meter.growth import NOTHING_COUNTED, Added, Anchor, Answer, Counted, Estimate, Situation
+from ullage.meter.interval import expected
 from ullage.tokens.calibration import NOTHING_LEARNT, Learnt, Observation, learn
 from ullage.tokens.families import Family, family_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
@@ -40,6 +40,8 @@ class Conversation:
     learnt: dict[str, Learnt] = field(default_factory=dict)
     earlier: float = 0.0
     """Reasoning of the turn's earlier calls that the last input holds."""
+    counted: Counted = NOTHING_COUNTED
+    """The answers that this rests on."""
 
 
 class Predictor:
@@ -61,7 +63,7 @@ class Predictor:
         family = self.find_family(pair.wire, pair.provider, pair.model)
         told = self.conversations.setdefault(pair.conversation, Conversation())
         learnt = told.learnt.get(pair.model, NOTHING_LEARNT)
-        anchor = self._anchor(pair, family, told.earlier)
+        anchor = self._anchor(pair, family, told.earlier, told.counted)
         added = self._added(pair, family)
         situation = self._situation(pair, family)
         estimate = growth.next_input(anchor, added, situation, family, learnt)
@@ -72,13 +74,17 @@ class Predictor:
             bare = growth.next_input(anchor, added, situation, family, Learnt(flipped=learnt.flipped))
             seen = _observation(pair, anchor, added, family, estimate, bare)
             told.learnt[pair.model] = learn(learnt, seen)
-        told.earlier = 0.0 if situation.begins_turn else told.earlier + estimate.reasoning_kept
+        if situation.begins_turn:
+            told.earlier, told.counted = 0.0, NOTHING_COUNTED
+        elif estimate.reasoning_kept:
+            told.earlier += estimate.reasoning_kept
+            told.counted += growth.counted_for(anchor, family)
         return Prediction(estimate.tokens, estimate.low, estimate.high, pair.truth, grown)
 
     def _family(self, request: Request) -> Family:
         return self.find_family(request.wire, request.provider, request.model)
 
-    def _anchor(self, pair: Pair, family: Family, earlier: float) -> Anchor:
+    def _anchor(self, pair: Pair, family: Family, earlier: float, counted: Counted) -> Anchor:
         return Anchor(
             input=pair.first.input or 0,
             output=pair.first.output,
@@ -86,6 +92,7 @@ class Predictor:
             answer=Answer.of(pair.answer, family, self.counter),
             echo=None if pair.echo is None else Answer.of(pair.echo, family, self.counter),
             earlier=earlier,
+            counted=counted,
             stream=pair.stream,
             sent_back=pair.sent_back,
             placeholder=pair.placeholder,
@@ -139,19 +146,26 @@ def _observation(
 ) -> Observation:
     truth = pair.truth or 0
     hidden = growth.hidden_reasoning(anchor, family)
-    widths = half_widths(shown.doubt.unscaled())
+    is_kept = shown.reasoning_kept > 0
+    begins = shown.doubt.begins_turn
+    widths = expected(shown.doubt)
     return Observation(
-        content=added.text,
+        content=added.text + bare.counted.text,
         residual=truth - bare.exact,
         actual=truth,
         corrected=truth - shown.exact,
         expected=widths.above,
         expected_below=widths.below,
-        is_user=shown.doubt.begins_turn,
+        expected_text=widths.text,
+        is_user=begins,
+        results=added.results,
+        calls=bare.counted.calls,
         kind=_kind(pair),
-        hidden=hidden if shown.reasoning_kept > 0 else -hidden,
+        hidden=hidden if is_kept else -hidden - shown.reasoning_left,
+        otherwise=-shown.reasoning_left if begins else hidden if is_kept else -hidden,
         rule=shown.rule,
         sound=not (added.media or pair.disturbed or pair.altered or pair.placeholder),
+        is_known=family.is_known,
     )
 
 
