@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -17,16 +17,15 @@ from msgspec.structs import replace
 from ullage.errors import UnreadableInput
 from ullage.messages import SystemBlock, Tool
 from ullage.meter.anchor import Anchor, Before, Pending, Since
-from ullage.meter.carried import Carried
 from ullage.meter.departed import Changed, Departed
 from ullage.meter.differences import differences, sums
 from ullage.meter.fold import Fold
 from ullage.meter.forecast import Fixed, Forecaster
-from ullage.meter.growth import Counted
 from ullage.meter.limits import lookup
 from ullage.meter.origin import Ledger
 from ullage.meter.reading import Accuracy
 from ullage.meter.spend import Spend
+from ullage.meter.stored_carried import Places, pack_carried, unpack_carried
 from ullage.meter.stored_entries import BLOCK, FAST, StoredBlock, lengthened, shortened
 from ullage.meter.stored_steps import pack_steps, unpack_steps
 from ullage.meter.track import Step, Track
@@ -83,10 +82,6 @@ class _Moment(msgspec.Struct, frozen=True):
 
     pending: Pending
     rested_on: tuple[Anchor, int | None, bool, Since, float, float] | None
-
-
-Places = list[int | str]
-"""Entries by their place in the table, as differences to the place before, or by id where they are not in it."""
 
 
 class _Gone(msgspec.Struct, frozen=True):
@@ -153,12 +148,7 @@ class _Columns(msgspec.Struct, frozen=True, kw_only=True):
     """Tool calls' ids, and the place of the tool's name beside them."""
     names: list[int]
     tools: list[str]
-    reasoning: Places
-    amounts: list[float]
-    """Of all reasoning, of this turn's, and of each message's."""
-    in_turn: Places
-    rests: dict[str, Counted]
-    turn_rests: Counted
+    carried: dict[str, Any]
     calls: list[str]
     reported: list[int]
     gone: dict[str, _Gone]
@@ -304,7 +294,7 @@ def _moment(pending: Pending, table: _Table) -> _Moment:
 
 
 def _columns(fold: Fold, table: _Table) -> _Columns:
-    view, carried = fold.view, fold.carried
+    view = fold.view
     entries = table.all
     tools = {name: place for place, name in enumerate(dict.fromkeys(view.tool_names.values()))}
     return _Columns(
@@ -317,11 +307,7 @@ def _columns(fold: Fold, table: _Table) -> _Columns:
         named=list(view.tool_names),
         names=[tools[name] for name in view.tool_names.values()],
         tools=list(tools),
-        reasoning=table.named(carried.tokens),
-        amounts=[carried.all, carried.turn, *carried.tokens.values()],
-        in_turn=table.named(sorted(carried.in_turn)),
-        rests=carried.rests,
-        turn_rests=carried.turn_rests,
+        carried=pack_carried(fold.carried, table.named),
         calls=list(fold.usages.seqs),
         reported=differences(list(fold.usages.seqs.values())),
         gone={name: _gone(departed, table) for name, departed in fold.compacted.items()},
@@ -381,7 +367,7 @@ def _fold(
     fold.written.resume(in_view, stored.in_view)
     fold.written_aside.resume(aside, stored.aside)
     fold.view = _view(known.window, columns, entries)
-    fold.carried = _carried(columns)
+    fold.carried = unpack_carried(columns.carried, lambda places: _names(places, columns.ids))
     fold.output = None if known.output is None else entries[known.output]
     fold.open_calls = set(known.open_calls)
     fold.pending = {call: _pending(moment, entries) for call, moment in known.pending.items()}
@@ -437,19 +423,6 @@ def _names(places: Places, ids: Sequence[str]) -> list[str]:
 
 def _of(places: Places, entries: Sequence[Entry]) -> list[Entry]:
     return [entries[place] for place in _absolute(places) if isinstance(place, int)]
-
-
-def _carried(columns: _Columns) -> Carried:
-    whole, turn, *amounts = columns.amounts
-    tokens = dict(zip(_names(columns.reasoning, columns.ids), amounts, strict=True))
-    return Carried(
-        tokens=tokens,
-        all=whole,
-        turn=turn,
-        in_turn=set(_names(columns.in_turn, columns.ids)),
-        rests=columns.rests,
-        turn_rests=columns.turn_rests,
-    )
 
 
 def _pending(moment: _Moment, entries: Sequence[Entry]) -> Pending:

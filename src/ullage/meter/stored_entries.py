@@ -119,7 +119,7 @@ def _pack(entries: Sequence[Entry], calls: Mapping[str, int]) -> bytes:
 
 def _row(entry: Entry, calls: Mapping[str, int]) -> list[object]:
     role, call, _, opening, cost = entry.facts
-    added, answer = cost.added, cost.answer
+    answer = cost.answer
     row: list[object] = [
         ROLES.index(role),
         calls.get(call, call),
@@ -127,7 +127,7 @@ def _row(entry: Entry, calls: Mapping[str, int]) -> list[object]:
         cost.tokens,
         cost.reasoning,
         cost.carries,
-        (added.text, added.users, added.results, added.names, added.media, added.under, added.over),
+        msgspec.structs.astuple(cost.added),
         None if answer is None else msgspec.structs.astuple(answer),
     ]
     for part in cost.parts:
@@ -137,11 +137,10 @@ def _row(entry: Entry, calls: Mapping[str, int]) -> list[object]:
 
 def _facts(row: list[Any], name: str, origin: Origin, calls: Sequence[str]) -> Facts:
     role, call, opening, tokens, reasoning, carries, added, answer, *parts = row
-    text, users, results, names, media, under, over = added
     cost = MessageCost(
         tokens,
         reasoning,
-        Added(text, names, media, users, results, under, over),
+        Added(*added),
         None if answer is None else Answer(*answer),
         tuple(
             PartCost(lengthened(parts[at], name), parts[at + 1], parts[at + 2], parts[at + 3])
