@@ -51,9 +51,9 @@ PACKAGES: dict[str, frozenset[str]] = {
     ),  # the bridge loads pydantic_ai when it is asked for
     "tools": frozenset({"msgspec", "mcp", "anyio"}),  # MCP's own SDK, loaded when a server is asked for
     "the public names": frozenset(),
-    "runtime": frozenset({"msgspec"}),
-    "server": frozenset({"msgspec"}),
-    "cli": frozenset({"msgspec", "rich"}),
+    "runtime": frozenset({"msgspec", "opentelemetry"}),  # only ``telemetry.py``, when it is asked for
+    "server": frozenset({"msgspec", "litestar", "uvicorn", "prometheus_client"}),
+    "cli": frozenset({"msgspec", "rich", "textual"}),
 }
 """The foreign packages each room may import. A new one is a line here, in pyproject.toml and in docs/why."""
 
