@@ -25,6 +25,7 @@ def test_a_file_that_is_no_log_says_what_was_tried_and_what_each_missed(tmp_path
     with pytest.raises(NotASession) as caught:
         read(path)
     assert [miss.format for miss in caught.value.tried] == [
+        "ullage",
         "claude-code",
         "codex",
         "pi",

@@ -25,6 +25,8 @@ from ullage.importers.pi import recognise as recognise_pi
 from ullage.importers.plain import PlainReader
 from ullage.importers.plain import recognise as recognise_plain
 from ullage.importers.reader import Reader
+from ullage.importers.ullage import UllageReader
+from ullage.importers.ullage import recognise as recognise_ullage
 
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
@@ -45,6 +47,7 @@ class Format(NamedTuple):
 
 
 FORMATS = (
+    Format("ullage", recognise_ullage, UllageReader),
     Format("claude-code", recognise_claude_code, ClaudeCodeReader),
     Format("codex", recognise_codex, CodexReader),
     Format("pi", recognise_pi, PiReader),

@@ -1,0 +1,102 @@
+from pathlib import Path
+
+import msgspec
+
+from tests.importers.folding import FIXTURES, Folded
+from ullage.events import CallEnded, CallStarted, CompactionCommitted, MessageAdded, UnknownEvent
+from ullage.importers import read, reader_for
+from ullage.importers.ullage import FORMAT, UllageReader
+from ullage.store import export
+from ullage.store.sqlite import SqliteStore
+
+LOG = FIXTURES / "ullage" / "session.jsonl"
+
+
+def lines() -> list[bytes]:
+    return LOG.read_bytes().splitlines(keepends=True)
+
+
+def test_a_session_of_our_own_is_read_as_it_was_written() -> None:
+    session = read(LOG)
+    assert (session.format, session.session, session.cwd) == ("ullage", "3f0c1a52-shop", "/home/ann/shop")
+    assert (session.title, session.program, session.skipped) == ("Fix the price test.", "ullage 0.1", ())
+    assert len(session.events) == 29
+    assert Folded(session.events).said() == [
+        "user: Fix the price test.",
+        "assistant: <ToolCallPart>",
+        "tool: [read] price = 3\n",
+        "assistant: The price was 3.",
+        "user: And the tax?",
+        "assistant: It is 19 %.",
+    ]
+    assert Folded(session.events).inputs() == [1200, 1290, 1340]
+
+
+async def test_what_the_store_exports_is_what_is_read(tmp_path: Path) -> None:
+    assert FORMAT == export.FORMAT
+    events = read(LOG).events
+    store = SqliteStore(tmp_path / "s.db")
+    await store.create("3f0c1a52-shop", events)
+    await export.export_file(store, "3f0c1a52-shop", tmp_path / "again.jsonl")
+    assert read(tmp_path / "again.jsonl").events == tuple(await store.read("3f0c1a52-shop"))
+    taken = await export.import_file(store, LOG, "imported")
+    assert (taken.events, taken.kept, taken.skipped) == (29, 1, ())
+    await store.close()
+
+
+def test_an_event_of_a_newer_version_is_kept() -> None:
+    unknown = next(event for event in read(LOG).events if isinstance(event, UnknownEvent))
+    assert msgspec.json.decode(unknown.raw)["of"] == {"sheep": 3}
+    assert (unknown.seq, unknown.v) == (29, 2)
+
+
+def test_what_a_missing_line_leaves_behind_makes_sense() -> None:
+    whole = lines()
+    for gone in range(1, len(whole)):
+        reader = UllageReader()
+        events = [*reader.feed([*whole[:gone], *whole[gone + 1 :]]), *reader.settle()]
+        Folded(events)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+def test_a_call_that_was_under_way_when_the_file_ends_is_dropped() -> None:
+    whole = lines()
+    at = next(number for number, line in enumerate(whole) if b'"call":"c2"' in line)
+    reader = UllageReader()
+    reader.feed(whole[: at + 1])
+    (ended,) = reader.settle()
+    assert isinstance(ended, CallEnded)
+    assert (ended.call, ended.outcome) == ("c2", "dropped")
+
+
+def test_a_call_whose_beginning_was_not_read_keeps_its_usage() -> None:
+    reader = UllageReader()
+    events = reader.feed([line for line in lines() if b"call_started" not in line])
+    calls = [event for event in events if isinstance(event, CallEnded)]
+    assert len(calls) == sum(isinstance(event, CallStarted) for event in events) == 4
+    assert [call.usage.input for call in calls if call.usage] == [1200, 1290, 1300, 1340]
+
+
+def test_a_compaction_names_only_what_was_read() -> None:
+    reader = UllageReader()
+    events = reader.feed([line for line in lines() if b'"id":"a1"' not in line])
+    committed = next(event for event in events if isinstance(event, CompactionCommitted))
+    assert committed.summarised == ("m1", "r1")
+
+
+def test_lines_that_do_not_follow_are_counted_with_their_reason() -> None:
+    whole = lines()
+    added = next(line for line in whole if b'"id":"m3"' in line)
+    reader = UllageReader()
+    reader.feed([*whole, added, b"{torn\n", b'{"format":7}\n'])
+    assert [skipped.line for skipped in reader.skips.listed] == [32, 33, 34]
+    assert reader.skips.listed[0].reason == "message_added does not follow from what was read before it"
+    assert reader.title == "Fix the price test."
+
+
+def test_it_can_be_followed_while_it_grows() -> None:
+    reader = reader_for(LOG)
+    assert isinstance(reader, UllageReader)
+    events = [event for line in lines() for event in reader.feed([line])]
+    assert tuple(events) == read(LOG).events
+    assert any(isinstance(event, MessageAdded) for event in events)
