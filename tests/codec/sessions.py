@@ -54,6 +54,13 @@ OPTIONS = (
     Options(effort="none", temperature=1),
     Options(effort="high", temperature=1.0, stateless=False, betas=("a", "b")),
 )
+PARAMS: tuple[dict[str, object], ...] = (
+    {},
+    {"thinking": {"type": "enabled", "budget_tokens": 1024}, "n": 1},
+    {"store": True, "n": 1.0},
+    {"stop": ["\udfff"], "n": True},
+    {"messages": [], "input": []},
+)
 NAMES = ("read", "shell", "my.tool/x", "7up")
 
 
@@ -138,7 +145,8 @@ class Session:
         if self.random.random() < 0.15:
             parts.append(self._image())
         if self.is_odd():
-            parts = self.random.choice(([], [ProviderItem(id=self._part_name(), kind="x", text="item")], parts[:1]))
+            odd: list[list[Part]] = [[], [ProviderItem(id=self._part_name(), kind="x", text="item")], parts[:1]]
+            parts = self.random.choice(odd)
         self._add("system" if self.random.random() < 0.1 else "user", parts)
 
     def _image(self) -> Part:
@@ -231,15 +239,7 @@ class Session:
             case 4:
                 self.tools = (*self.tools, Tool(name=self.random.choice(NAMES), schema=msgspec.Raw(b"{}")))
             case 5:
-                self.params = self.random.choice(
-                    (
-                        {},
-                        {"thinking": {"type": "enabled", "budget_tokens": 1024}, "n": 1},
-                        {"store": True, "n": 1.0},
-                        {"stop": ["\udfff"], "n": True},
-                        {"messages": [], "input": []},
-                    )
-                )
+                self.params = self.random.choice(PARAMS)
             case 6:
                 del self.messages[self.random.randrange(len(self.messages)) :]
                 self._say()

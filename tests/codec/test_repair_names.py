@@ -6,7 +6,8 @@ import pytest
 
 from tests.codec.test_repair import call, request, result, user
 from ullage.codec.repair import repair
-from ullage.codec.repair_names import digest, legal_id, legal_name, own_name
+from ullage.codec.repair_names import LegalMessages, digest, legal_id, legal_messages, legal_name, own_name
+from ullage.codec.repair_notes import Notes
 from ullage.codec.repair_targets import (
     GEMINI_NAMES,
     LENIENT_IDS,
@@ -14,6 +15,7 @@ from ullage.codec.repair_targets import (
     OPENAI_CHAT_IDS,
     OPENAI_NAMES,
     RESPONSES_IDS,
+    target_of,
 )
 from ullage.messages import Message, ToolCallPart
 
@@ -72,3 +74,16 @@ def test_calls_without_ids_get_some_where_the_wire_wants_them() -> None:
     assert "" not in ids
     gemini = repair(request(*messages, target=("generateContent", "google", "gemini-2.5-pro"))).request
     assert [part.call_id for message in gemini.messages for part in message.of_type(ToolCallPart)] == ["", ""]
+
+
+def test_a_history_in_pieces_gets_the_ids_of_the_whole() -> None:
+    history = [
+        Message(id="a", role="assistant", parts=(call("c", "x"), call("d", "x"))),
+        Message(id="t", role="tool", parts=(result("r", "x"),)),
+        Message(id="s", role="tool", parts=(result("q", "x"),)),
+        Message(id="b", role="assistant", parts=(call("e", "x"),)),
+    ]
+    target = target_of(request())
+    legal = LegalMessages(target)
+    made = [one for message in history for one in legal.add([message], Notes())]
+    assert made == legal_messages(history, target, Notes())

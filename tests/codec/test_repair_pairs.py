@@ -2,7 +2,7 @@
 
 from tests.codec.test_repair import call, loop, request, result, user
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_pairs import NO_RESULT, NOT_RUN, paired
+from ullage.codec.repair_pairs import NO_RESULT, NOT_RUN, Pairing, paired
 from ullage.messages import Message, TextPart, ToolResultPart
 
 
@@ -83,3 +83,24 @@ def test_the_request_of_a_repaired_loop_names_what_was_done() -> None:
     paired(request(answer("a", "x")).messages, notes)
     assert notes.repairs[0].message == "a"
     assert notes.repairs[0].part == "a.x"
+
+
+def test_a_history_in_pieces_is_paired_as_in_one_with_the_same_notes() -> None:
+    first = [user("u"), tool("s", "early"), answer("a", "x", "y"), tool("t", "y", "nobody", "x"), user("v")]
+    second = [tool("w", "x"), answer("b", "x"), tool("z", "x")]
+    pairing, extra, moved, whole = Pairing(), Notes(), Notes(), Notes()
+    made = [one for piece in (first, second) for one in pairing.add(piece, extra, moved) or []]
+    assert made == paired([*first, *second], whole)
+    assert [*extra.repairs, *moved.repairs] == whole.repairs
+
+
+def test_a_result_for_a_call_of_an_earlier_piece_alters_it() -> None:
+    pairing = Pairing()
+    assert pairing.add([answer("a", "x")], Notes(), Notes()) is not None
+    assert pairing.add([tool("t", "x")], Notes(), Notes()) is None
+
+
+def test_a_call_for_a_result_of_an_earlier_piece_alters_it() -> None:
+    pairing = Pairing()
+    assert pairing.add([tool("t", "x")], Notes(), Notes()) == []
+    assert pairing.add([answer("a", "x")], Notes(), Notes()) is None

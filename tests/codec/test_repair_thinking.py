@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from ullage.codec.repair import repair
+from ullage.codec.repair_thinking import ToolLoop
 from ullage.messages import Message, ProviderData, ReasoningPart, Request, TextPart, ToolCallPart, ToolResultPart
 
 ENABLED = {"max_tokens": 9_000, "thinking": {"type": "enabled", "budget_tokens": 2_000}}
@@ -89,3 +90,28 @@ def test_the_repair_is_named_and_the_same_in_every_request_of_the_turn() -> None
     ]
     assert notes[0] == notes[1]
     assert [(note.kind, note.message) for note in notes[0]] == [("thinking_off", "a")]
+
+
+def test_the_loop_is_found_in_pieces_as_in_one() -> None:
+    first, second = calling("a", thinks=False), calling("b", thinks=True)
+    pieces = [
+        ([said("q"), first], None),
+        ([result("r", "a")], first),
+        ([said("steer"), second, result("s", "b")], first),
+        ([answered("c"), said("next")], None),
+        ([second, result("s", "b")], second),
+        ([second, first, result("r", "a")], first),
+    ]
+    loop = ToolLoop()
+    for messages, begun_by in pieces:
+        loop.add(messages)
+        assert loop.begun_by is begun_by
+
+
+def test_a_result_before_any_answer_begins_no_loop() -> None:
+    loop = ToolLoop()
+    loop.add([result("r", "gone")])
+    assert loop.begun_by is None
+    answer = calling("a", thinks=True)
+    loop.add([answer, result("s", "a")])
+    assert loop.begun_by is answer

@@ -21,6 +21,7 @@ from ullage.codec.growing_reasoning import GrowingSelection
 from ullage.codec.growing_repair import GrowingRepair, Head, repaired_head
 from ullage.codec.repair import EVERYTHING, Repaired, repair
 from ullage.codec.repair_targets import Target, target_of
+from ullage.codec.repair_turns import may_end
 from ullage.messages import Message, Request, SystemBlock, Tool
 from ullage.reasoning import ReasoningPolicy
 
@@ -103,8 +104,8 @@ class GrowingCodec:
         """What ``settle``, ``repair`` and ``encode`` make of the request. Raises ``InvalidRequest`` as they do.
 
         Any request may be given; one that does not extend the last, or is for another model, costs as much as it does
-        there, and so does one that ends with an answer. Messages are compared by identity first, then by value. The
-        body of ``Encoded`` holds the list of messages as one ``msgspec.Raw``.
+        there, and so does one that ends with an answer which is to be continued. Messages are compared by identity
+        first, then by value. The body of ``Encoded`` holds the list of messages as one ``msgspec.Raw``.
         """
         request, options = settle(request, options)
         self._last = request.messages
@@ -149,11 +150,12 @@ class GrowingCodec:
 def _is_plain(request: Request, options: Options) -> bool:
     """Whether nothing but the messages before one decides what it becomes: they may be made one after the other.
 
-    A request that ends with an answer has words added to its end or taken from it, which the next one has not.
+    A request that ends with an answer may have words added to its end or taken from it, which the next one has not.
     """
-    if request.chained or not request.messages or request.messages[-1].role == "assistant":
+    if request.chained or not request.messages or messages_for(request, options) is None:
         return False
-    return messages_for(request, options) is not None
+    last = request.messages[-1]
+    return not last.parts or may_end(last, target_of(request))
 
 
 def _kind(request: Request, policy: ReasoningPolicy, options: Options) -> _Kind:

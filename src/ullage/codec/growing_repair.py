@@ -19,7 +19,7 @@ from ullage.codec.repair_notes import Notes, Repair
 from ullage.codec.repair_pairs import Pairing
 from ullage.codec.repair_targets import Target
 from ullage.codec.repair_thinking import ToolLoop, thinking_in
-from ullage.codec.repair_turns import close, continued
+from ullage.codec.repair_turns import continued, may_end
 from ullage.messages import Message, Request, SystemBlock, Tool
 
 
@@ -79,11 +79,7 @@ class GrowingRepair:
     @property
     def may_end(self) -> bool:
         """Whether a request can end here as it is, without a word or a cut that only the end asks for."""
-        if not self._made:
-            return False
-        notes = Notes()
-        close(self._made[-1:], self._target, notes)
-        return not notes.repairs
+        return bool(self._made) and may_end(self._made[-1], self._target)
 
     def repaired(self, request: Request, head: Head) -> Repaired:
         """What ``repair`` makes of the request whose messages were added."""

@@ -56,6 +56,13 @@ def close(made: list[Message], target: Target, notes: Notes) -> None:
         made[-1] = _trimmed(made[-1], notes)
 
 
+def may_end(last: Message, target: Target) -> bool:
+    """Whether a request can end with this message as it is."""
+    notes = Notes()
+    close([last], target, notes)
+    return not notes.repairs
+
+
 def _trimmed(message: Message, notes: Notes) -> Message:
     """An answer to be continued, without white space at its end: ``final assistant content cannot end with trailing
     whitespace`` (https://platform.claude.com/docs/en/build-with-claude/prompt-engineering/prefill-claudes-response)."""

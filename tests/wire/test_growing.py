@@ -1,0 +1,56 @@
+"""The requests of a loop over the wire: the same bytes as one at a time, with retries and another provider between."""
+
+from contextlib import aclosing
+
+from tests.wire.local_server import Reply, chat, problem, serving
+from ullage.codec.stream import Answer
+from ullage.messages import Message, Request, TextPart
+from ullage.wire.call import prepare, stream
+from ullage.wire.client import Client
+from ullage.wire.endpoints import Endpoint
+from ullage.wire.growing import GrowingRequest
+
+
+def user(name: str) -> Message:
+    return Message(id=name, role="user", parts=(TextPart(id=f"{name}.t", text="hello"),))
+
+
+async def test_a_loop_sends_what_single_requests_send() -> None:
+    replies = (Reply(chat("one")), Reply(chat("two")), Reply(chat("three")))
+    async with serving(*replies) as server, Client() as client:
+        growing = GrowingRequest()
+        endpoint = server.endpoint()
+        added: tuple[Message, ...] = (user("u"),)
+        for at in range(3):
+            request = Request(wire="chat", model="m", messages=growing.extended(added), stream=True)
+            events = stream(request, endpoint, client=client, make=growing.prepare, message_id=f"a{at}")
+            async with aclosing(events):
+                answer = [one async for one in events][-1]
+            assert isinstance(answer, Answer)
+            assert server.asked[at].body == prepare(request, endpoint).post.content
+            added = (answer.message, user(f"u{at}"))
+        assert len(server.asked[2].json["messages"]) == 5
+
+
+async def test_a_server_that_refuses_to_report_usage_is_asked_again_without() -> None:
+    refusal = problem(400, "unknown field stream_options")
+    async with serving(refusal, Reply(chat("ok", usage=False))) as server, Client() as client:
+        request = Request(wire="chat", model="m", messages=(user("u"),), stream=True)
+        events = stream(request, server.endpoint(), client=client, make=GrowingRequest().prepare)
+        async with aclosing(events):
+            assert isinstance([one async for one in events][-1], Answer)
+        assert "stream_options" in server.asked[0].json
+        assert "stream_options" not in server.asked[1].json
+
+
+def test_another_endpoint_gets_its_own_form_of_the_same_session() -> None:
+    growing = GrowingRequest()
+    messages: tuple[Message, ...] = (user("u"),)
+    for at, (wire, provider) in enumerate([("chat", "openai"), ("messages", "anthropic"), ("chat", "mistral")]):
+        endpoint = Endpoint(base_url="http://127.0.0.1:1", wire=wire, provider=provider)
+        messages = (*messages, user(f"v{at}"))
+        request = Request(wire="chat", model="m", messages=messages)
+        made, whole = growing.prepare(request, endpoint), prepare(request, endpoint)
+        assert made.post == whole.post
+        assert made.request == whole.request
+        assert made.repaired == whole.repaired
