@@ -1,5 +1,7 @@
+import dataclasses
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +25,13 @@ from ullage.events import (
     TurnStarted,
     Uncompacted,
 )
+from ullage.meter import snapshot
+from ullage.meter.anchor import Before
+from ullage.meter.cost import MessageCost
+from ullage.meter.departed import Departed
 from ullage.meter.snapshot import FEWEST_EVENTS, MOST_EVENTS, should_checkpoint
+from ullage.meter.track import Step, Track
+from ullage.meter.view import Facts, View
 
 
 class FakeLedger:
@@ -262,3 +270,24 @@ def test_a_checkpoint_is_due_after_some_events_and_never_later_than_after_the_mo
     due = should_checkpoint(since, view)
     assert due or since < MOST_EVENTS
     assert not due or since >= FEWEST_EVENTS
+
+
+DERIVED = {"denominators", "known", "forecaster", "estimator", "shares", "written", "written_aside"}
+"""What a fold has from the rest of itself, or is given when it is loaded."""
+
+STORED_APART = {"view", "carried", "track", "compacted"}
+
+
+def test_everything_that_a_fold_knows_has_its_place_in_a_checkpoint() -> None:
+    known = {field.name for field in msgspec.structs.fields(snapshot._Known)} - {"trial", "window", "score"}
+    assert set(vars(folded([])._fold)) == known | DERIVED | STORED_APART
+    view = {"rows", "tokens", "opening", "media", "orders", "_digest"} | {"entries", "recent", "holders", "tool_names"}
+    assert {field.name for field in dataclasses.fields(View)} == view | {"touched", "shares", "_unrolled"}
+    track = {"inside", "compared", "last", "accuracy", "packed", "_steps"}
+    assert {field.name for field in dataclasses.fields(Track)} == track | {"_stored", "_errors"}
+    assert MessageCost._fields == ("tokens", "reasoning", "added", "answer", "parts", "carries")
+    assert Facts._fields == ("role", "call", "origin", "opening", "cost")
+    assert Departed._fields == ("anchor", "order", "left", "changed", "summary", "is_prune")
+    assert Before._fields == ("anchor", "output", "output_left", "since", "changed", "removed")
+    step = ("number", "call", "estimated", "low", "high", "at", "actual", "marks", "first")
+    assert tuple(field.name for field in dataclasses.fields(Step)) == step
