@@ -30,7 +30,7 @@ from ullage.messages import Request
 from ullage.runtime.compacting import prepare_ahead
 from ullage.runtime.drafting import Drafting
 from ullage.runtime.hooks import run_hook
-from ullage.runtime.work import KEPT, Work
+from ullage.runtime.work import KEPT, Work, sources_of
 from ullage.wire.call import Retries, Retrying, stream
 from ullage.wire.discovery import limits
 
@@ -209,6 +209,8 @@ def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
 
 async def load_media(work: Work) -> None:
     """Bytes of the images and files that came into view and are not at hand yet."""
+    if work.wanted is None:
+        work.wanted = [source for message in work.ledger.meter.messages for source in sources_of(message)]
     while work.wanted:
         source = work.wanted[-1]
         if source not in work.media:

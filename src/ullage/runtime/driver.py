@@ -47,7 +47,7 @@ from ullage.runtime.compacting import compact, may_compact, stop_preparing
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
 from ullage.runtime.ledger import to_its_end
-from ullage.runtime.opening import opened
+from ullage.runtime.opening import opened, save_if_due
 from ullage.runtime.tooling import run_tools
 from ullage.runtime.work import Shared, Work
 from ullage.tools.running import parse_arguments
@@ -152,7 +152,10 @@ class Driver:
                 step = decide(self._situation(work))
                 if isinstance(step, Rest):
                     await work.record_reading()
+                    await save_if_due(work)
                     return
+                if isinstance(step, CallModel):
+                    await save_if_due(work)
                 try:
                     await self._perform(work, step)
                 except HookFailed as problem:

@@ -84,13 +84,15 @@ class Work:
     """Bytes of images and files that were in view, by their source."""
     usage_seen: Usage | None = None
     """What the call under way has reported of its usage so far."""
-    wanted: list[str] = field(default_factory=list)
-    """Sources that came into view and whose bytes are to be loaded."""
+    wanted: list[str] | None = None
+    """Sources that came into view and whose bytes are to be loaded; ``None`` before the view was looked through."""
+    checkpointed: int = 0
+    """The event up to which a checkpoint stands."""
 
     def note(self, event: Event) -> None:
         """Remember what later steps need of an event."""
         self.memory = remember(self.memory, event)
-        if isinstance(event, MessageAdded | MessageReplaced):
+        if self.wanted is not None and isinstance(event, MessageAdded | MessageReplaced):
             self.wanted += sources_of(event.message)
 
     def new_epoch(self, reason: str) -> EpochChanged:

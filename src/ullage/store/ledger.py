@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -98,6 +99,12 @@ def read(database: sqlite3.Connection, where: Head, *, after: int, limit: int | 
     """Events with a higher number than ``after``, in order."""
     for row in rows(database, where, after=after, limit=limit):
         yield to_event(where.session, row)
+
+
+def read_these(database: sqlite3.Connection, where: Head, seqs: Sequence[int]) -> list[Event]:
+    """The events of these numbers, in order."""
+    found = database.execute(statements()["read_these_events"], (where.key, json.dumps(list(seqs))))
+    return [to_event(where.session, Row(*row)) for row in found]
 
 
 def rows(database: sqlite3.Connection, where: Head, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:

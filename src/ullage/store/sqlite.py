@@ -104,6 +104,9 @@ class SqliteStore:
 
         return await self._read(work)
 
+    def read_now(self, session: str, seqs: Sequence[int]) -> list[Event]:
+        return self._inside(lambda database: ledger.read_these(database, ledger.head(database, session), seqs))
+
     # -- the driver --
 
     async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:

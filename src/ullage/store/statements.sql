@@ -38,6 +38,10 @@ SELECT seq, name, at, body FROM events WHERE session = ? AND seq > ? ORDER BY se
 -- name: read_event
 SELECT seq, name, at, body FROM events WHERE session = ? AND seq = ?;
 
+-- name: read_these_events
+SELECT seq, name, at, body FROM events
+WHERE session = ? AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq;
+
 -- name: newest_event
 SELECT coalesce(max(id), 0) FROM events;
 

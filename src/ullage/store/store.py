@@ -116,6 +116,10 @@ class Store(Protocol):
         """Events with a higher ``seq`` than ``after``, in order. Raises ``SessionNotFound``."""
         ...
 
+    def read_now(self, session: str, seqs: Sequence[int]) -> list[Event]:
+        """The events of these numbers, in order, read at once: for a checkpoint's messages when they are needed."""
+        ...
+
     # -- the driver --
 
     async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
