@@ -33,6 +33,7 @@ from ullage.store.sqlite import SqliteStore
 from ullage.store.store import SessionRow, Store
 from ullage.tools.builtin import builtin
 from ullage.tools.functions import as_tools
+from ullage.tools.mcp import McpServer
 from ullage.tools.results import read_result
 from ullage.tools.tool import AgentTool
 from ullage.wire.client import Client, Timeouts
@@ -45,7 +46,7 @@ LONGEST_INSTRUCTIONS = 200_000
 class Agent:
     """See the head of the file. Opens nothing before its first session; usable by one event loop at a time.
 
-    ``tools`` are functions, ``AgentTool``s, and names of built-in tools. ``store`` is where sessions live: a path, a
+    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools. ``store`` is where sessions live: a path, a
     ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins over all
     other places where one can be said; ``config=False`` reads no ``ullage.toml``. Keys come from the environment alone.
     Raises ``SettingError``.
@@ -55,7 +56,7 @@ class Agent:
         self,
         model: str = "",
         *,
-        tools: Iterable[AgentTool | Callable[..., object] | str] = (),
+        tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
         store: Store | Path | str | None = None,
@@ -74,7 +75,9 @@ class Agent:
         self._arguments = said
         self._environment = dict(os.environ) if environment is None else dict(environment)
         self._files: Sequence[Layer] = read_configs(Path.cwd(), self._environment) if config else ()
-        self._own_tools = as_tools(one for one in given if not isinstance(one, str))
+        self._own_tools = as_tools(one for one in given if not isinstance(one, str | McpServer))
+        self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
+        self._servers: tuple[McpServer, ...] = ()
         self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
         self._hooks = tuple(hooks)
         self._given_store = store
@@ -148,6 +151,11 @@ class Agent:
                     connect_s=settings.connect_s, first_byte_s=settings.first_byte_s, between_s=settings.between_s
                 )
                 client = await stack.enter_async_context(Client(timeouts=timeouts))
+            self._servers = (*self._given_servers, *servers_of(settings, self._environment))
+            for server in self._servers:
+                server.on_change(self._forget_tools)
+                await stack.enter_async_context(server)
+            self._forget_tools()
             self._resources = stack.pop_all()
         return Shared(
             store=store,
@@ -177,13 +185,18 @@ class Agent:
         """The tools of a session with these settings; the same mapping as long as nothing of it changes."""
         key = (settings.tools, settings.root, settings.result_tokens)
         if key not in self._made:
-            made = as_tools([*builtin(settings.tools, root=settings.root), *self._own_tools])
+            served = [tool for server in self._servers for tool in server.tools]
+            made = as_tools([*builtin(settings.tools, root=settings.root), *self._own_tools, *served])
             named = {tool.name: tool for tool in made}
             if named:
                 reader = read_result(settings.result_tokens)
                 named.setdefault(reader.name, reader)
             self._made[key] = named
         return self._made[key]
+
+    def _forget_tools(self, tools: Sequence[AgentTool] = ()) -> None:
+        """A server offers other tools than before: they are declared anew before the next decision."""
+        self._made.clear()
 
     def _system(self, settings: Settings) -> tuple[SystemBlock, ...]:
         blocks = [SystemBlock(text=clean_text(settings.system).text)] if settings.system else []
@@ -210,6 +223,29 @@ def first_events(settings: Settings, own: Mapping[str, object]) -> list[Event]:
     if own:
         events.append(SettingsChanged(settings=dict(own)))
     return events
+
+
+def servers_of(settings: Settings, environment: Mapping[str, str]) -> list[McpServer]:
+    """The MCP servers that the settings name. Raises ``SettingError`` for a variable that is not set."""
+    servers: list[McpServer] = []
+    for name, said in settings.mcp.items():
+        if not said.enabled:
+            continue
+        filled = said.with_environment(environment)
+        cwd = (settings.root or Path.cwd()) / filled.cwd if filled.command else None
+        servers.append(
+            McpServer(
+                name,
+                command=filled.command,
+                args=filled.args,
+                env=filled.env,
+                cwd=cwd,
+                url=filled.url,
+                headers=filled.headers,
+                timeout_s=settings.tool_timeout_s,
+            )
+        )
+    return servers
 
 
 def read_instructions(root: Path, name: str) -> str:

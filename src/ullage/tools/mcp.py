@@ -77,6 +77,17 @@ class McpServer:
         self._is_open = False
         self.tools: tuple[AgentTool, ...] = ()
 
+    def on_change(self, tell: ToolsChanged) -> None:
+        """Tell this one too when the tools have changed."""
+        before = self._on_change
+
+        def tell_both(tools: tuple[AgentTool, ...]) -> None:
+            if before is not None:
+                before(tools)
+            tell(tools)
+
+        self._on_change = tell_both
+
     async def __aenter__(self) -> Self:
         self._sdk = load_sdk()
         self._is_open = True
