@@ -1,0 +1,87 @@
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tools.surroundings import FakeSurroundings
+from ullage.errors import SettingError
+from ullage.tools.builtin import builtin
+from ullage.tools.running import Ran, run_call
+
+
+async def call(root: Path, name: str, **arguments: Any) -> Ran:
+    (tool,) = builtin([name])
+    return await run_call(tool, json.dumps(arguments), FakeSurroundings(root))
+
+
+def test_only_what_is_asked_for_is_there_in_its_order() -> None:
+    assert [tool.name for tool in builtin(("shell", "read"))] == ["shell", "read"]
+    assert [tool.name for tool in builtin()] == ["read", "write", "edit", "list", "search", "shell"]
+    assert builtin(()) == ()
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(SettingError, match="no built-in tool cat"):
+        builtin(("cat",))
+    with pytest.raises(SettingError, match="no built-in tool rm"):
+        builtin(("read",), approve=("rm",))
+
+
+def test_what_changes_something_runs_alone() -> None:
+    alone = {tool.name: tool.sequential for tool in builtin()}
+    assert alone == {"read": False, "write": True, "edit": True, "list": False, "search": False, "shell": True}
+
+
+def test_what_only_looks_may_run_again_after_a_crash() -> None:
+    again = {tool.name for tool in builtin() if tool.idempotent}
+    assert again == {"read", "list", "search", "write"}
+
+
+def test_nobody_is_asked_unless_that_is_wanted() -> None:
+    assert not any(tool.needs_approval for tool in builtin())
+    assert all(tool.needs_approval for tool in builtin(approve=True))
+    assert {tool.name for tool in builtin(approve=("shell", "edit")) if tool.needs_approval} == {"shell", "edit"}
+
+    def is_bad(arguments: Any) -> bool:
+        return "rm" in arguments["command"]
+
+    assert builtin(("shell",), approve={"shell": is_bad})[0].needs_approval is is_bad
+
+
+def test_every_argument_is_described() -> None:
+    for tool in builtin():
+        schema = json.loads(bytes(tool.declaration.schema))
+        assert tool.declaration.description
+        assert all(each.get("description") for each in schema["properties"].values()), tool.name
+
+
+async def test_they_work_together_on_a_session_s_root(tmp_path: Path) -> None:
+    assert (await call(tmp_path, "write", path="src/a.py", content="def f():\n    return 1\n")).outcome == "finished"
+    assert (await call(tmp_path, "edit", path="src/a.py", old="1", new="2")).outcome == "finished"
+    assert "return 2" in (await call(tmp_path, "read", path="src/a.py")).output.text
+    assert (await call(tmp_path, "list", path="src")).output.text == "a.py  22 bytes"
+    assert (await call(tmp_path, "search", pattern="def")).output.text == "src/a.py:1: def f():"
+    assert (await call(tmp_path, "shell", command="cat src/a.py")).output.text == "def f():\n    return 2\n"
+
+
+async def test_a_root_of_their_own_goes_before_the_session_s(tmp_path: Path) -> None:
+    (tmp_path / "here").touch()
+    tool = builtin(("list",), root=tmp_path)[0]
+    assert "here" in (await run_call(tool, "{}", FakeSurroundings(Path("/")))).output.text
+
+
+async def test_what_goes_wrong_is_a_result(tmp_path: Path) -> None:
+    ran = await call(tmp_path, "read", path="../secret")
+    assert (ran.outcome, ran.output.is_error) == ("failed", True)
+    assert "leads out of" in ran.output.text
+    assert (await call(tmp_path, "read", file="x")).outcome == "not_started"
+    assert (await call(tmp_path, "shell", command="sleep 1000", timeout_s=0.2)).outcome == "timed_out"
+
+
+async def test_reads_run_beside_each_other(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / str(number)).write_text(str(number))
+    rans = await asyncio.gather(*(call(tmp_path, "read", path=str(number)) for number in range(20)))
+    assert [ran.output.text.strip().split("\t")[1] for ran in rans] == [str(number) for number in range(20)]

@@ -1,0 +1,165 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tools.mcp_server import PNG
+from ullage.tools.files import ENTRIES, LONGEST_LINE, edit, list_directory, read, write
+from ullage.tools.tool import ToolError
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "f.txt").write_text("".join(f"line {number}\n" for number in range(1, 11)))
+    return tmp_path
+
+
+def shown(root: Path, path: str = "f.txt", offset: int = 1, limit: int = 2_000) -> str:
+    return read(root, path, offset, limit).text
+
+
+def test_a_file_is_read_with_its_lines_numbered(root: Path) -> None:
+    assert shown(root).splitlines()[0] == "     1\tline 1"
+    assert len(shown(root).splitlines()) == 10
+
+
+def test_a_part_of_a_file_says_where_to_go_on(root: Path) -> None:
+    assert shown(root, offset=3, limit=2) == "     3\tline 3\n     4\tline 4\n(the file goes on: offset=5)"
+    assert shown(root, offset=9) == "     9\tline 9\n    10\tline 10"
+
+
+def test_an_offset_behind_the_end_says_how_long_the_file_is(root: Path) -> None:
+    with pytest.raises(ToolError, match="only 10 lines"):
+        shown(root, offset=11)
+    with pytest.raises(ToolError, match="count from 1"):
+        shown(root, offset=0)
+
+
+def test_an_empty_file_is_said_to_be_one(root: Path) -> None:
+    (root / "empty").touch()
+    assert shown(root, "empty") == "(empty is empty)"
+
+
+def test_a_long_line_is_cut_and_says_so(root: Path) -> None:
+    (root / "long").write_text("x" * 10_000_000 + "\nnext\n")
+    text = shown(root, "long")
+    assert f"goes on for {10_000_000 - LONGEST_LINE + 1:,} bytes" in text
+    assert text.endswith("     2\tnext")
+
+
+def test_a_binary_file_is_described(root: Path) -> None:
+    (root / "b").write_bytes(b"\0\1\2" * 1000)
+    with pytest.raises(ToolError, match="binary file of 3,000 bytes"):
+        shown(root, "b")
+
+
+def test_broken_utf8_is_shown_all_the_same(root: Path) -> None:
+    (root / "latin").write_bytes("café au lait\n".encode("latin-1"))
+    assert shown(root, "latin") == "     1\tcaf\ufffd au lait"
+
+
+def test_an_image_is_a_picture_with_its_pixels(root: Path) -> None:
+    (root / "i.png").write_bytes(PNG)
+    output = read(root, "i.png", 1, 10)
+    assert output.text == "i.png: image/png, 1x1 pixels, 70 bytes"
+    assert (output.pictures[0].part.width, output.pictures[0].data) == (1, PNG)
+
+
+def test_a_directory_is_no_file(root: Path) -> None:
+    with pytest.raises(ToolError, match="a directory"):
+        shown(root, ".")
+
+
+def test_a_file_is_written_with_its_directories(root: Path) -> None:
+    assert write(root, "a/b/new.txt", "ä\nb").text == "Wrote 4 bytes, 2 lines, to a/b/new.txt: a new file."
+    assert (root / "a/b/new.txt").read_text("utf-8") == "ä\nb"
+    assert "in the place of 4 bytes" in write(root, "a/b/new.txt", "").text
+
+
+@given(content=st.text(max_size=200))
+def test_what_is_written_is_what_is_there(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+    root = tmp_path_factory.mktemp("w")
+    write(root, "f", content)
+    assert (root / "f").read_bytes() == content.encode()
+
+
+def test_an_edit_replaces_exactly_what_was_given(root: Path) -> None:
+    assert edit(root, "f.txt", "line 3\n", "third\n", False).text == "Replaced 1 in f.txt, in line 3."
+    assert (root / "f.txt").read_text().splitlines()[2] == "third"
+
+
+def test_text_that_stands_more_than_once_is_not_touched_without_being_asked(root: Path) -> None:
+    before = (root / "f.txt").read_bytes()
+    with pytest.raises(ToolError, match=r"stands 2 times in f\.txt, in lines 1, 10"):
+        edit(root, "f.txt", "line 1", "x", False)
+    assert (root / "f.txt").read_bytes() == before
+    assert edit(root, "f.txt", "line 1", "x", True).text == "Replaced 2 in f.txt, in lines 1, 10."
+
+
+def test_text_that_is_not_there_gets_a_hint_where_spaces_differ(root: Path) -> None:
+    (root / "p.py").write_text("def f():\n    return 1\n")
+    with pytest.raises(ToolError, match="Line 2 is like its first line"):
+        edit(root, "p.py", "\treturn 1", "return 2", False)
+    with pytest.raises(ToolError, match="read the file again"):
+        edit(root, "p.py", "return 3", "return 2", False)
+
+
+@pytest.mark.parametrize(("old", "new"), [("", "x"), ("same", "same")])
+def test_an_edit_that_says_nothing_is_refused(root: Path, old: str, new: str) -> None:
+    with pytest.raises(ToolError):
+        edit(root, "f.txt", old, new, False)
+
+
+def test_line_ends_of_windows_are_kept(root: Path) -> None:
+    (root / "w").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    edit(root, "w", "one\ntwo", "1\n2", False)
+    assert (root / "w").read_bytes() == b"1\r\n2\r\nthree\r\n"
+
+
+def test_a_file_that_is_no_utf8_is_edited_where_it_is_text(root: Path) -> None:
+    (root / "latin").write_bytes(b"caf\xe9\nold\n")
+    edit(root, "latin", "old", "new", False)
+    assert (root / "latin").read_bytes() == b"caf\xe9\nnew\n"
+
+
+@given(before=st.text("ab\n", max_size=20), old=st.text("ab", min_size=1, max_size=3), new=st.text("abc", max_size=3))
+def test_replacing_all_is_what_str_replace_does(
+    tmp_path_factory: pytest.TempPathFactory, before: str, old: str, new: str
+) -> None:
+    root = tmp_path_factory.mktemp("e")
+    (root / "f").write_text(before)
+    if old == new or old not in before:
+        with pytest.raises(ToolError):
+            edit(root, "f", old, new, True)
+        assert (root / "f").read_text() == before
+    else:
+        assert f"Replaced {before.count(old)} " in edit(root, "f", old, new, True).text
+        assert (root / "f").read_text() == before.replace(old, new)
+
+
+def test_a_directory_is_listed_in_order_with_sizes_and_links(root: Path) -> None:
+    (root / "d" / "e").mkdir(parents=True)
+    (root / "d" / "g").write_text("four")
+    (root / "l").symlink_to("f.txt")
+    assert list_directory(root, ".", 1).text == "d/\nf.txt  71 bytes\nl -> f.txt"
+    assert list_directory(root, "d", 1).text == "e/\ng  4 bytes"
+    assert list_directory(root, ".", 2).text == "d/\nd/e/\nd/g  4 bytes\nf.txt  71 bytes\nl -> f.txt"
+
+
+def test_caches_and_histories_are_not_entered(root: Path) -> None:
+    (root / ".git" / "objects").mkdir(parents=True)
+    assert list_directory(root, ".", 3).text.splitlines()[0] == ".git/ (not entered)"
+
+
+def test_a_long_listing_says_how_much_is_not_shown(root: Path) -> None:
+    for number in range(ENTRIES + 5):
+        (root / f"x{number:04}").touch()
+    assert list_directory(root, ".", 1).text.endswith("(6 more entries are not shown: list a directory below)")
+
+
+def test_a_file_is_no_directory(root: Path) -> None:
+    with pytest.raises(ToolError, match="no directory"):
+        list_directory(root, "f.txt", 1)
+    (root / "d").mkdir()
+    assert list_directory(root, "d", 1).text == "d is empty."

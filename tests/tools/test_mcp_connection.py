@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from tests.tools.mcp_places import OLD_SERVER, SERVER, is_alive
+from ullage.tools.mcp_connection import Address, Connection, ServerLost, ServerUnavailable, load_sdk, unbroken
+
+
+def connection(*args: str) -> Connection:
+    return Connection(Address(command=sys.executable, args=args), load_sdk(), lambda: None)
+
+
+async def test_a_connection_knows_the_tools_and_calls_them() -> None:
+    opened = connection(SERVER, "stdio")
+    await opened.open(60)
+    assert len(opened.tools) == 13
+    assert (await opened.call("echo", {"text": "x"})).content[0].text == "x"  # type: ignore[union-attr]
+    await opened.close()
+    assert opened.is_lost
+
+
+async def test_a_call_on_a_closed_connection_was_not_sent() -> None:
+    opened = connection(OLD_SERVER)
+    with pytest.raises(ServerLost):
+        await opened.call("change", {})
+    await opened.open(60)
+    await opened.close()
+    with pytest.raises(ServerLost) as raised:
+        await opened.call("change", {})
+    assert not raised.value.was_sent
+
+
+async def test_a_server_that_dies_in_a_call_may_have_acted() -> None:
+    opened = connection(SERVER, "stdio")
+    await opened.open(60)
+    with pytest.raises(ServerLost) as raised:
+        await opened.call("die", {})
+    assert raised.value.was_sent
+    await opened.close()
+
+
+async def test_closing_is_quiet_the_second_time() -> None:
+    opened = connection(OLD_SERVER)
+    await opened.close()
+    await opened.open(60)
+    await opened.close()
+    await opened.close(at_once=True)
+
+
+async def test_a_cancel_while_it_opens_leaves_no_process() -> None:
+    line = "import os, sys, time; print(os.getpid(), file=sys.stderr, flush=True); time.sleep(1000)"
+    opened = connection("-c", line)
+    task = asyncio.ensure_future(opened.open(60))
+    while not opened._last_words:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not is_alive(int(b"".join(opened._last_words)))
+
+
+async def test_one_that_never_opened_says_why_and_leaves_nothing() -> None:
+    opened = connection("-c", "raise SystemExit(3)")
+    with pytest.raises(ServerUnavailable, match="can't be used"):
+        await opened.open(60)
+    assert opened.is_lost
+
+
+async def test_unbroken_work_ends_before_a_cancel_goes_on() -> None:
+    done: list[int] = []
+
+    async def work() -> int:
+        await asyncio.sleep(0.05)
+        done.append(1)
+        return 7
+
+    assert await unbroken(work()) == 7
+    task = asyncio.ensure_future(unbroken(work()))
+    for _ in range(3):
+        await asyncio.sleep(0.01)
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert done == [1, 1]
+
+
+def test_the_sdk_is_loaded_when_it_is_asked_for_and_not_before() -> None:
+    line = (
+        "import sys, ullage.tools.mcp; print(any(name.partition('.')[0] in ('mcp', 'anyio') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", line], capture_output=True, check=True).stdout == b"False\n"
+
+
+def test_without_the_sdk_it_says_how_to_install_it() -> None:
+    line = (
+        "import sys; sys.modules['mcp'] = None\n"
+        "from ullage.errors import MissingExtra\n"
+        "from ullage.tools.mcp_connection import load_sdk\n"
+        "try: load_sdk()\n"
+        "except MissingExtra as error: print(error)"
+    )
+    printed = subprocess.run([sys.executable, "-c", line], capture_output=True, check=True).stdout
+    assert b"ullage[mcp]" in printed
