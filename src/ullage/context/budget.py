@@ -28,6 +28,9 @@ SUMMARY_MOST: Final = 8_000
 SUMMARY_LEAST: Final = 250
 """A summary may take 6 % of the window, within these bounds in tokens."""
 
+REFUSED: Final = 0.75
+"""Of a request that was read as fitting and was refused, what is taken to fit, where the provider gave no numbers."""
+
 UNSEEN: Final = 1.05
 """A request that was refused is taken to have been this much over the limit, where the provider gave no count."""
 
@@ -60,11 +63,11 @@ def aim_of(situation: Situation) -> Aim:
         bar = half if situation.is_urgent else None
         return Aim(None, bar, 0.9 * half, least, _summary(None, half - sizes.fixed), None)
     limit = round(limit / correction)
-    share = min(DEFAULT_TRIGGER * (size or limit), limit)
-    bar = share if point is None else min(point / correction, limit)
     if situation.trigger == "overflow" and correction == 1.0 and sizes.high <= limit:
         # It was read as fitting and did not: how far off the reading is, nobody has said.
-        bar = min(bar, 0.75 * sizes.used)
+        limit = round(REFUSED * sizes.used)
+    share = min(DEFAULT_TRIGGER * (size or limit), limit)
+    bar = share if point is None else min(point / correction, limit)
     goal = min(situation.rules.goal * (size or limit), GOAL_OF_POINT * bar)
     goal = max(goal, sizes.fixed + ROOM_ABOVE_FIXED * (bar - sizes.fixed)) if sizes.fixed < bar else 0.9 * bar
     if situation.is_over_bytes:

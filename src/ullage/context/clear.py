@@ -67,7 +67,7 @@ class ClearToolResults:
         return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        if situation.trigger == "asked":
+        if situation.is_only_asked:
             return Declined("nothing_to_do", "A summary was asked for.")
         aim = aim_of(situation)
         chosen = tuple(clearable(situation, aim))

@@ -118,7 +118,7 @@ class Digests:
         return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        if situation.trigger == "asked":
+        if situation.is_only_asked:
             return Declined("not_worth_it", "Nothing has to leave now, so it stays until a model has summarised it.")
         plan = plan_for(situation)
         if not plan.leaving:

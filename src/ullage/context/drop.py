@@ -36,7 +36,7 @@ class DropOldest:
         return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        if situation.trigger == "asked":
+        if situation.is_only_asked:
             return Declined("not_worth_it", "Nothing has to leave now, so nothing is dropped.")
         aim = aim_of(situation)
         best: Candidate | None = None

@@ -180,7 +180,7 @@ def unfixable(situation: Situation) -> ContextUnfixable | None:
     aim = aim_of(situation)
     sizes = situation.sizes
     is_over = aim.limit is not None and sizes.high > aim.limit
-    if not (is_over or situation.is_over_bytes or situation.is_over_images or situation.trigger == "overflow"):
+    if not (is_over or situation.is_over_bytes or situation.is_over_images):
         return None
     stays = least(situation)
     limit = aim.limit if aim.limit is not None else sizes.used

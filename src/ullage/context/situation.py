@@ -119,6 +119,11 @@ class Situation:
         is_short = self.is_over_bytes or self.is_over_images
         return self.trigger in ("limit", "overflow", "model_changed") or is_over or is_short
 
+    @property
+    def is_only_asked(self) -> bool:
+        """Whether a person asked for a summary and nothing else calls for a smaller request."""
+        return self.trigger == "asked" and not self.is_urgent
+
     def count(self, text: str) -> float:
         """Tokens of a text by itself, without framing."""
         forecaster = self.fold.forecaster

@@ -20,6 +20,11 @@ from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 
+MUCH = 10_000
+DENSEST = 8.0
+"""Above so many estimated tokens of messages, with system prompt and tools known, an actual that is a multiple of the
+estimate is put down to the messages, up to this multiple: nothing hidden is that large. Below, up to twice."""
+
 
 class State:
     """Everything that is known of a session, from its events. Not for sharing between threads."""
@@ -151,4 +156,5 @@ class State:
             return 1.0
         every = self.fixed.tokens + (self.unlogged or 0.0)
         measured = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
-        return min(2.0, max(0.5, measured))
+        is_all_shown = not self.partly_unlogged and self.anchor.messages > MUCH
+        return min(DENSEST if is_all_shown else 2.0, max(0.5, measured))
