@@ -11,11 +11,11 @@ import msgspec
 from ullage.encoding import decode_event, encode
 from ullage.events import Event, UnknownEvent
 
-SMALLEST_PACKED = 512
-"""Bytes from which compressing is tried: below, zlib's own 11 bytes and a page's rounding eat what it saves."""
+SMALLEST_PACKED = 1024
+"""Bytes from which compressing is tried. From 512 on, 2,000 steps took 3 % less room and a third more time."""
 
 LEVEL = 1
-"""zlib's fastest. On source code it saves 65 % where level 6 saves 70 % in three times the time (`bench.store`)."""
+"""zlib's fastest. Of 3 KB of source code it leaves 42 % in 41 us, level 6 leaves 39 % in 58 us (``bench.store``)."""
 
 _ENVELOPE = ("session", "seq", "id", "at")
 
