@@ -10,13 +10,14 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bench import context_command, reading, startup
+from bench import context_command, opening, reading, startup
 from bench.results import Section, page
 
 SECTIONS: Mapping[str, Callable[[], Section]] = {
     "reading": reading.section,
     "startup": startup.section,
     "context": context_command.section,
+    "opening": opening.section,
 }
 
 

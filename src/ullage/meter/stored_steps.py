@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from ullage.meter.differences import bits, differences, floats, sums
-from ullage.meter.stored_entries import FAST
+from ullage.meter.stored_entries import LEVEL
 from ullage.meter.track import Step, StoredSteps, Track
 
 BLOCK: Final = 512
@@ -83,7 +83,7 @@ def _pack(steps: Sequence[Step], calls: Mapping[str, int]) -> bytes:
         marks={place: step.marks for place, step in enumerate(steps) if step.marks},
         first=[place for place, step in enumerate(steps) if step.first],
     )
-    return zlib.compress(_packer.encode(columns), FAST)
+    return zlib.compress(_packer.encode(columns), LEVEL)
 
 
 def _steps(columns: _Columns, calls: Sequence[str], before: int) -> list[Step]:
