@@ -53,7 +53,7 @@ def closed(calls: Iterable[OpenCall], outcome: ToolOutcome, why: str) -> list[Ev
     """Each call ended without having run, or without anybody knowing how."""
     events: list[Event] = []
     for call in calls:
-        text = f"{why} {call.note}".rstrip() if call.note else why
+        text = f"{why} {call.note}" if call.note and outcome == "denied" else why
         events += [ToolEnded(call_id=call.call_id, outcome=outcome), MessageAdded(message=result_of(call, text))]
     return events
 
@@ -97,7 +97,7 @@ def after_crash(left: Left) -> list[Event]:
 def after_cancel(left: Left, persisted: Persisted, *, returns_queue: bool) -> list[Event]:
     """What closes a turn that somebody cancelled: nothing stays open, and what was executed stays in the history.
 
-    With ``returns_queue`` the messages that wait are handed back.
+    With ``returns_queue`` the messages that waited when it was asked for are handed back.
     """
     loop, events = left.loop, list[Event]()
     if loop.compaction:
@@ -111,7 +111,7 @@ def after_cancel(left: Left, persisted: Persisted, *, returns_queue: bool) -> li
     events += closed(started, "cancelled", STOPPED)
     events += closed((call for call in loop.open if call.state != "started"), "not_started", NOT_STARTED)
     if returns_queue:
-        events += [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue]
+        events += [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue if not one.is_new]
     if not loop.cancel_answered:
         events.append(Cancelled(persisted=persisted))
     if loop.turn:

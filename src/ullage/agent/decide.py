@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ullage.agent.loop import OVERFLOWS, Loop, OpenCall
+from ullage.agent.loop import CUT, OVERFLOWS, Loop, OpenCall
 from ullage.agent.steps import (
     AskApproval,
     CallModel,
@@ -97,6 +97,8 @@ def decide(situation: Situation) -> Step:
         return _at_rest(loop)
     if loop.paused:
         return Rest()
+    if loop.outcome == "dropped" and (step := _after_drop(situation)):
+        return step
     if loop.open:
         return _with_open_calls(situation)
     return _between_calls(situation)
@@ -106,8 +108,17 @@ def _at_rest(loop: Loop) -> Step:
     if loop.compact_asked is not None:
         return Compact("asked", loop.compact_asked)
     if loop.queue:
-        return Deliver((loop.queue[0].message.id,), begins_turn=True)
+        first = (loop.steers or loop.queue)[0]
+        return Deliver((first.message.id,), begins_turn=True)
     return Rest()
+
+
+def _after_drop(situation: Situation) -> Step | None:
+    """A broken answer that is asked for again leaves the view, its calls with it; ``None`` where none has to."""
+    loop, rules = situation.loop, situation.rules
+    if loop.drops > rules.drop_retries or loop.steps >= rules.max_steps or loop.is_empty:
+        return None
+    return DropAttempt(loop.last)
 
 
 def _with_open_calls(situation: Situation) -> Step:
@@ -116,9 +127,11 @@ def _with_open_calls(situation: Situation) -> Step:
     if loop.outcome != "finished":
         why = "The answer broke off before this call was whole, so it was not run."
         return CloseCalls(loop.open, "not_started", why)
-    if loop.stop == "length":
-        why = "The answer reached the output limit, so this call may be cut and was not run. Make it again, shorter."
+    if loop.stop in CUT:
+        why = "The answer reached its limit of length, so this call may be cut and was not run. Make it again, shorter."
         return CloseCalls(loop.open, "not_started", why)
+    if loop.stop == "refused":
+        return CloseCalls(loop.open, "not_started", "The answer was withheld before its end, so this call was not run.")
     if loop.steps >= rules.max_steps:
         return CloseCalls(
             loop.open, "not_started", f"Not run: the limit of {rules.max_steps} steps in one turn is reached."
@@ -129,34 +142,35 @@ def _with_open_calls(situation: Situation) -> Step:
     denied = tuple(call for call in loop.open if call.state == "denied")
     if denied:
         return CloseCalls(denied, "denied", "A person did not allow this call.")
-    waiting = tuple(call for call in loop.open if call.state == "waiting")
-    asking = tuple(call for call in waiting if call.call_id in situation.needs_approval)
+    asking = tuple(call for call in loop.open if call.state == "waiting" and call.call_id in situation.needs_approval)
     if asking:
         return AskApproval(asking)
-    ready = tuple(call for call in loop.open if call.state in ("waiting", "approved"))
-    if ready:
-        return RunTools(_together(ready, situation))
-    return Pause("approval", f"Waits for a person's word on {', '.join(call.name for call in loop.open)}.")
+    if ready := _ready(situation):
+        return RunTools(ready)
+    asked = ", ".join(call.name for call in loop.open if call.state == "asked")
+    return Pause("approval", f"Waits for a person's word on {asked}.")
 
 
-def _together(ready: tuple[OpenCall, ...], situation: Situation) -> tuple[OpenCall, ...]:
-    """The calls that may run at the same time: all up to one that wants to be alone."""
-    if situation.rules.sequential_tools or ready[0].call_id in situation.sequential:
-        return ready[:1]
-    alone = [place for place, call in enumerate(ready) if call.call_id in situation.sequential]
-    return ready[: alone[0]] if alone else ready
+def _ready(situation: Situation) -> tuple[OpenCall, ...]:
+    """The calls that may run now, at the same time. One that runs alone waits for all before it."""
+    ready: list[OpenCall] = []
+    for place, call in enumerate(situation.loop.open):
+        is_ready = call.state in ("waiting", "approved")
+        if situation.rules.sequential_tools or call.call_id in situation.sequential:
+            return (call,) if is_ready and not place else tuple(ready)
+        if is_ready:
+            ready.append(call)
+    return tuple(ready)
 
 
 def _between_calls(situation: Situation) -> Step:
     """No tool call is open: the next call, or the end."""
     loop, rules = situation.loop, situation.rules
-    if loop.outcome == "dropped":
-        if loop.drops <= rules.drop_retries:
-            return CallModel() if loop.is_empty else DropAttempt(loop.previous)
+    if loop.outcome == "dropped" and loop.drops > rules.drop_retries:
         return EndTurn("dropped", "The answer broke off every time it was asked for.")
     if loop.failed:
         return _after_failure(situation)
-    if loop.steps and loop.outcome == "finished" and not loop.owes_answer and (ended := _after_answer(situation)):
+    if loop.outcome == "finished" and (ended := _after_answer(situation)):
         return ended
     if loop.steps >= rules.max_steps:
         return EndTurn("max_steps", f"{rules.max_steps} steps were made.")
@@ -164,11 +178,18 @@ def _between_calls(situation: Situation) -> Step:
         return EndTurn("loop", f"The same call was made {loop.repeats} times in a row with the same arguments.")
     if loop.cuts >= MOST_CUTS:
         return EndTurn("length", "The answers were cut at the output limit in the middle of their calls.")
-    if loop.steers:
+    if loop.steers and not _goes_on(loop):
         return Deliver(tuple(waiting.message.id for waiting in loop.steers), begins_turn=False)
     if breach := _breach(situation):
         return Pause("budget", breach)
+    if loop.compact_asked is not None:
+        return Compact("asked", loop.compact_asked)
     return _call(situation)
+
+
+def _goes_on(loop: Loop) -> bool:
+    """Whether the last answer is to be continued: a loop on the provider's side wants it back as it is."""
+    return loop.outcome == "finished" and loop.stop == "paused" and not (loop.owes_answer or loop.is_empty)
 
 
 def _after_failure(situation: Situation) -> Step:
@@ -184,8 +205,8 @@ def _after_failure(situation: Situation) -> Step:
 def _after_answer(situation: Situation) -> Step | None:
     """What a finished answer without open calls leads to; ``None`` where the model is asked again."""
     loop = situation.loop
-    if loop.stop == "paused":
-        return None  # a loop on the provider's side wants its answer back to go on
+    if _goes_on(loop) or (loop.owes_answer and loop.stop != "refused"):
+        return None
     if loop.steers and loop.steps < situation.rules.max_steps:
         return None
     match loop.stop:
@@ -196,7 +217,7 @@ def _after_answer(situation: Situation) -> Step | None:
         case "refused":
             return EndTurn("refused", "The model, or a filter of its provider, withheld the answer.")
         case _:
-            return EndTurn("finished")
+            return EndTurn("finished", "The answer was empty." if loop.is_empty else "")
 
 
 def _breach(situation: Situation) -> str:

@@ -62,10 +62,11 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """A message in the queue."""
+    """A message in the queue. ``is_new``: it was sent after the cancel that is under way, which does not concern it."""
 
     message: Message
     kind: Literal["steer", "follow_up"]
+    is_new: bool = False
 
 
 class Loop(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +96,7 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     side_purpose: Purpose = "other"
     compaction: str = ""
     outcome: Outcome | Literal[""] = ""
+    """How the last answer ended, and with ``stop`` why; both empty once something was said after it."""
     stop: str = ""
     failed: str = ""
     error: str = ""
@@ -110,8 +112,7 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     open: tuple[OpenCall, ...] = ()
     owes_answer: bool = False
     last: str = ""
-    """Id of the newest message, and of the one before it."""
-    previous: str = ""
+    """Id of the newest message."""
     signature: str = ""
     repeats: int = 0
     """How often in a row the same calls with the same arguments were made."""
@@ -159,6 +160,8 @@ def _turn_started(loop: Loop, event: TurnStarted) -> Loop:
         ended="",
         paused="",
         note="",
+        outcome="",
+        stop="",
         failed="",
         error="",
         drops=0,
@@ -174,6 +177,8 @@ def _turn_paused(loop: Loop, event: TurnPaused) -> Loop:
 
 
 def _turn_resumed(loop: Loop, event: TurnResumed) -> Loop:
+    if event.turn != loop.turn:
+        return loop
     return replace(
         loop, paused="", note="", failed="", error="", drops=0, calls=0, tokens=0, since=event.at, usd=event.usd
     )
@@ -190,7 +195,7 @@ def _turn_ended(loop: Loop, event: TurnEnded) -> Loop:
         owes_answer=False,
         open=(),
         call="",
-        cancel="",
+        cancel="" if event.reason == "cancelled" else loop.cancel,
         cancel_answered=False,
     )
 
@@ -224,6 +229,7 @@ def _call_ended(loop: Loop, event: CallEnded) -> Loop:
         error=event.error,
         drops=loop.drops + 1 if event.outcome == "dropped" else 0 if is_finished else loop.drops,
         overflows=loop.overflows + 1 if is_overflow else 0 if is_finished else loop.overflows,
+        owes_answer=loop.owes_answer and not is_finished,  # its message comes next, unless it holds nothing
         is_empty=True,
     )
 
@@ -234,7 +240,7 @@ OVERFLOWS = ("Overflow", "BodyTooLarge")
 
 def _message(loop: Loop, event: MessageAdded) -> Loop:
     message = event.message
-    loop = replace(loop, last=message.id, previous=loop.last)
+    loop = replace(loop, last=message.id)
     match message.role:
         case "assistant":
             return _answered(loop, message)
@@ -242,8 +248,10 @@ def _message(loop: Loop, event: MessageAdded) -> Loop:
             closed = {part.call_id for part in message.of_type(ToolResultPart)}
             still = tuple(call for call in loop.open if call.call_id not in closed)
             return replace(loop, open=still, owes_answer=True)
-        case _:
+        case _ if loop.open:
             return replace(loop, owes_answer=True)
+        case _:
+            return replace(loop, owes_answer=True, outcome="", stop="")
 
 
 def _answered(loop: Loop, message: Message) -> Loop:
@@ -251,18 +259,17 @@ def _answered(loop: Loop, message: Message) -> Loop:
         OpenCall(call_id=part.call_id, name=part.name, arguments=part.arguments, part=part.id)
         for part in message.of_type(ToolCallPart)
     )
+    loop = replace(loop, open=calls, owes_answer=False, is_empty=not message.parts)
+    if loop.outcome != "finished":
+        return loop  # it is asked for again: what it called was not called
     signature = signature_of(calls)
     repeats = loop.repeats + 1 if signature and signature == loop.signature else int(bool(signature))
-    is_cut = bool(calls) and loop.stop == "length"
-    return replace(
-        loop,
-        open=calls,
-        owes_answer=False,
-        signature=signature,
-        repeats=repeats,
-        cuts=loop.cuts + 1 if is_cut else 0,
-        is_empty=not message.parts,
-    )
+    is_cut = bool(calls) and loop.stop in CUT
+    return replace(loop, signature=signature, repeats=repeats, cuts=loop.cuts + 1 if is_cut else 0)
+
+
+CUT = ("length", "context_full")
+"""Ends of an answer that was not written to its end."""
 
 
 def signature_of(calls: tuple[OpenCall, ...]) -> str:
@@ -274,7 +281,7 @@ def signature_of(calls: tuple[OpenCall, ...]) -> str:
 
 
 def _rewound(loop: Loop, event: Rewound) -> Loop:
-    return replace(loop, last=event.to, previous="", open=(), owes_answer=bool(loop.turn), outcome="", stop="")
+    return replace(loop, last=event.to, open=(), owes_answer=bool(loop.turn), outcome="", stop="")
 
 
 # -- tools and approvals --
@@ -290,7 +297,11 @@ def _tool_started(loop: Loop, event: ToolStarted) -> Loop:
 
 
 def _tool_ended(loop: Loop, event: ToolEnded) -> Loop:
-    return _with_state(loop, event.call_id, "waiting")  # its result closes it; one that comes without is to be run
+    """What closes a call is its result, which comes next. One that nobody knows the end of may have to be run again."""
+    runs_again = event.outcome == "unknown" and any(
+        call.call_id == event.call_id and call.state == "started" and call.idempotent for call in loop.open
+    )
+    return _with_state(loop, event.call_id, "approved") if runs_again else loop
 
 
 def _approval_asked(loop: Loop, event: ApprovalAsked) -> Loop:
@@ -312,7 +323,7 @@ def _queued(loop: Loop, event: Queued) -> Loop:
     resumes = loop.paused == "failed"
     return replace(
         loop,
-        queue=(*loop.queue, Waiting(message=event.message, kind=event.kind)),
+        queue=(*loop.queue, Waiting(message=event.message, kind=event.kind, is_new=bool(loop.cancel))),
         paused="" if resumes else loop.paused,
         failed="" if resumes else loop.failed,
     )
@@ -331,7 +342,8 @@ def _queue_left(loop: Loop, event: QueueLeft) -> Loop:
 
 
 def _cancel_asked(loop: Loop, event: CancelAsked) -> Loop:
-    return replace(loop, cancel="stop" if loop.cancel else event.tools)  # a second cancel does not wait
+    queue = tuple(replace(waiting, is_new=False) if waiting.is_new else waiting for waiting in loop.queue)
+    return replace(loop, queue=queue, cancel="stop" if loop.cancel else event.tools)  # a second cancel does not wait
 
 
 def _cancelled(loop: Loop, event: Cancelled) -> Loop:
@@ -376,7 +388,7 @@ def _compaction_over(loop: Loop, event: CompactionCommitted | CompactionRolledBa
 
 
 def _pruned(loop: Loop, event: Pruned) -> Loop:
-    return replace(loop, failed="" if loop.failed in OVERFLOWS else loop.failed)
+    return replace(loop, compact_asked=None, failed="" if loop.failed in OVERFLOWS else loop.failed)
 
 
 _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {

@@ -41,9 +41,9 @@ class Settle(NamedTuple):
 
 
 class DropAttempt(NamedTuple):
-    """Take the broken answer out of the view before the call is made again; the ledger keeps it."""
+    """Take this answer, which broke off, out of the view before the call is made again; the ledger keeps it."""
 
-    to: str
+    message: str
 
 
 class Compact(NamedTuple):

@@ -240,7 +240,9 @@ class Driver:
             case Settle():
                 await self._settle(work, step)
             case DropAttempt():
-                await write([Rewound(to=step.to)])
+                before = [message.id for message in work.ledger.meter.messages]
+                before = before[: before.index(step.message)]
+                await write([Rewound(to=before[-1] if before else "")])
             case Deliver():
                 await self._deliver(work, step)
             case Pause():
@@ -293,7 +295,8 @@ class Driver:
         else:
             returns = work.settings.cancel_queue == "return"
             events = after_cancel(left, _persisted(loop, partial), returns_queue=returns)
-        await ledger.write(events, ends_draft=loop.call)
+        # A message that is to be returned may be withdrawn meanwhile: then this is decided again.
+        await ledger.write(events, exact=step.how == "cancel", ends_draft=loop.call)
 
     async def _deliver(self, work: Work, step: Deliver) -> None:
         """Out of the queue and into the conversation in one transaction; not at all if a command came in between."""
