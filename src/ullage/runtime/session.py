@@ -156,14 +156,23 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.close(waits=problem is None)
+
+    async def close(self, *, waits: bool = False) -> None:
+        """Let the session go, once it rests with ``waits``; otherwise at once, and the next one to open it goes on."""
         try:
-            if problem is None:
+            if waits:
                 await self.wait()
         finally:
             assert self._serving is not None
             self._serving.cancel()
             await asyncio.wait([self._serving])
             await self._agent.leave()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being done for the session in this process."""
+        return self._is_idle.is_set()
 
     async def _serve(self) -> None:
         """Drive whenever somebody has asked for it, until the block is left. A failure is kept for who waits."""
