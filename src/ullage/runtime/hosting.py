@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Final
+from typing import Any, Final
 
 from ullage.errors import SessionBusy, SessionNotFound, UllageError
 from ullage.runtime.agent import Agent
@@ -12,7 +12,7 @@ from ullage.runtime.opening import folded
 from ullage.runtime.session import Session
 
 IDLE_S: Final = 300.0
-"""Seconds an idle session stays open: opening one again costs milliseconds, keeping one costs its messages in memory."""
+"""Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
 
 RECOVERED: Final = 1_000
 """Newest sessions that are looked at for unfinished work when a host starts."""
@@ -43,7 +43,7 @@ class Host:
         await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
         await self.agent.leave()
 
-    async def begin(self, session: str = "", **settings: object) -> Session:
+    async def begin(self, session: str = "", **settings: Any) -> Session:
         """A new session. Raises ``SettingError``, ``StoreUnavailable``."""
         return await self._opened(self.agent.session(session, **settings))
 
