@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -204,7 +205,7 @@ async def test_a_server_may_be_used_in_one_block_after_another() -> None:
         {"name": "t", "command": "x", "url": "http://127.0.0.1/"},
     ],
 )
-def test_an_address_that_makes_no_sense_is_refused(wrong: dict[str, str]) -> None:
+def test_an_address_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingError):
         McpServer(**wrong)
 

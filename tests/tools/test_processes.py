@@ -3,12 +3,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ullage.tools import processes
 from ullage.tools.processes import MARK, Command, Ended, Group, run_command
 
 IGNORING = "trap '' TERM; "
@@ -96,9 +94,10 @@ async def test_a_cancel_ends_grandchildren_that_ignore_term(tmp_path: Path) -> N
     assert not any(map(is_alive, pids(tmp_path)))
 
 
-async def test_a_second_cancel_kills_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "TERM_S", 1000.0)  # the first one alone would wait that long
-    task = asyncio.ensure_future(run(f"{IGNORING} echo $$ > pid1; sleep 1000; sleep 1000", tmp_path))
+async def test_a_second_cancel_kills_at_once(tmp_path: Path) -> None:
+    line = f"{IGNORING} echo $$ > pid1; sleep 1000; sleep 1000"
+    patient = Command(("/bin/sh", "-c", line), tmp_path, dict(os.environ), term_s=1000.0)
+    task = asyncio.ensure_future(run_command(patient, print, timeout_s=1000.0))
     await written(tmp_path, 1)
     task.cancel()
     await asyncio.sleep(0.05)
@@ -153,11 +152,6 @@ async def test_descriptors_are_passed_on(tmp_path: Path) -> None:
     finally:
         os.close(reading)
         os.close(writing)
-
-
-@pytest.fixture
-def before() -> Iterator[set[int]]:
-    yield {int(name) for name in os.listdir("/proc") if name.isdigit()}
 
 
 async def test_a_group_without_a_leader_is_known_by_its_mark_alone(tmp_path: Path) -> None:

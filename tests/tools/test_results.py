@@ -114,14 +114,18 @@ async def test_paging_gives_all_of_it_and_never_too_much() -> None:
     assert b"".join(pages).decode() == text
 
 
-@given(st.text(max_size=40), st.integers(0, 100), st.none() | st.integers(1, 50))
+kept_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
+
+
+@given(kept_texts, st.integers(0, 100), st.none() | st.integers(1, 50))
 async def test_a_page_may_begin_and_end_anywhere(text: str, start: int, size: int | None) -> None:
     surroundings = FakeSurroundings()
     handle = await surroundings.keep(text.encode())
     asked = {"handle": handle, "start": start} | ({} if size is None else {"size": size})
     ran = await run_call(read_result(), json.dumps(asked), surroundings)
-    ran.output.text.encode()
-    assert ran.outcome == ("failed" if "\0" in text.encode()[start:].decode(errors="replace") else "finished") or size
+    assert ran.outcome == "finished"
+    page = ran.output.text.rpartition("[bytes ")[0]
+    assert page.strip() in text
 
 
 async def test_the_reader_asks_how_much_there_is_room_for() -> None:

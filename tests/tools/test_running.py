@@ -146,8 +146,7 @@ async def test_a_sync_function_that_hangs_is_given_up_and_that_is_said() -> None
     assert "whether it takes effect is unknown" in ran.output.text
 
 
-async def test_a_tool_that_swallows_its_cancel_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "GRACE_S", 0.02)
+async def test_a_tool_that_swallows_its_cancel_is_left_behind() -> None:
     release = asyncio.Event()
 
     async def stubborn(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
@@ -158,7 +157,8 @@ async def test_a_tool_that_swallows_its_cancel_is_left_behind(monkeypatch: pytes
                 continue
         raise ValueError("nobody hears this")
 
-    assert (await run(made(stubborn, timeout_s=0.02))).outcome == "timed_out"
+    ran = await run_call(made(stubborn, timeout_s=0.02), "{}", FakeSurroundings(), grace_s=0.02)
+    assert ran.outcome == "timed_out"
     release.set()
     await asyncio.sleep(0.02)
     assert not running._left_behind

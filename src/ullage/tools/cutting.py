@@ -65,7 +65,7 @@ def cluster_start(text: str, at: int) -> int:
 def whole_characters(data: bytes, *, cut: Literal["start", "end"]) -> bytes:
     """UTF-8 without the torn character at the side where it was cut; bytes that are no UTF-8 anyway stay."""
     if cut == "start":
-        torn = next((n for n in range(min(4, len(data))) if data[n] & 0xC0 != 0x80), 0)
+        torn = next((n for n in range(min(4, len(data))) if data[n] & 0xC0 != 0x80), len(data) if len(data) < 4 else 0)
         return data[torn:]
     for back in range(1, min(4, len(data)) + 1):
         first = data[-back]

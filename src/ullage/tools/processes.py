@@ -44,12 +44,13 @@ class Ended(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What to run. ``descriptors`` are passed on; ``env`` is the whole environment."""
+    """What to run. ``descriptors`` are passed on; ``env`` is the whole environment; ``term_s`` is from TERM to KILL."""
 
     arguments: Sequence[str]
     cwd: Path
     env: Mapping[str, str]
     descriptors: Sequence[int] = ()
+    term_s: float = TERM_S
 
 
 async def run_command(command: Command, take: Callable[[bytes], object], *, timeout_s: float) -> Ended:
@@ -75,14 +76,13 @@ async def run_command(command: Command, take: Callable[[bytes], object], *, time
             )
         finally:
             os.close(writing)
-        return await _attended(process, mark, output, timeout_s)
+        return await _attended(process, Group(process.pid, mark, term_s=command.term_s), output, timeout_s)
     finally:
         output.close()
 
 
-async def _attended(process: subprocess.Popen[bytes], mark: str, output: OutputReader, timeout_s: float) -> Ended:
+async def _attended(process: subprocess.Popen[bytes], group: Group, output: OutputReader, timeout_s: float) -> Ended:
     code = asyncio.ensure_future(in_thread(process.wait))
-    group = Group(process.pid, mark)
     try:
         done, _ = await asyncio.wait({code}, timeout=timeout_s)
         if done:
@@ -111,8 +111,9 @@ class Group:
     Without a leader the mark is all that is known of them.
     """
 
-    def __init__(self, leader: int | None, mark: str) -> None:
+    def __init__(self, leader: int | None, mark: str, *, term_s: float = TERM_S) -> None:
         self._leader = leader
+        self._term_s = term_s
         self._mark = f"{MARK}={mark}".encode()
 
     def is_alive(self, *, strays: bool = False) -> bool:
@@ -135,7 +136,7 @@ class Group:
         members = self._members(strays=strays)
         self._send(signal.SIGTERM, members)
         self._send(signal.SIGCONT, members)  # one that is stopped can't act on TERM
-        deadline = time.monotonic() + TERM_S
+        deadline = time.monotonic() + self._term_s
         while members and time.monotonic() < deadline:
             time.sleep(_POLL_S)
             members = self._members(strays=strays)

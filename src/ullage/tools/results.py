@@ -14,7 +14,6 @@ from ullage.messages import Tool
 from ullage.tokens.text import counter_for
 from ullage.tools.cutting import Count, head_of, tail_of, whole_characters
 from ullage.tools.long_text import encode_pieces
-from ullage.tools.outputs import looks_binary
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings, ToolError
 
@@ -138,7 +137,7 @@ async def _page(asked: _Asked, surroundings: Surroundings, tokens: int, count: C
         data = await surroundings.kept(asked.handle, start=asked.start, size=size + _LONGEST_CHARACTER)
     except Exception as error:  # whatever the store says of a handle, the model should hear
         raise ToolError(f"Nothing can be read under the handle {asked.handle!r}: {error}") from error
-    if data and looks_binary(data):
+    if b"\0" in data:  # which no kept text holds
         raise ToolError(f"What is kept under {asked.handle!r} is no text.")
     if not data:
         return f"[There is nothing at byte {asked.start}: the result ends before it.]"

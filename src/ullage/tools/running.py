@@ -37,10 +37,11 @@ class Ran(NamedTuple):
     raw: bytes | None = None
 
 
-async def run_call(tool: AgentTool, arguments: str, surroundings: Surroundings) -> Ran:
+async def run_call(tool: AgentTool, arguments: str, surroundings: Surroundings, *, grace_s: float = GRACE_S) -> Ran:
     """Run one call with the arguments as the model wrote them. Never raises but for a cancel.
 
-    Cancelling cancels the tool, waits at most ``GRACE_S`` for what it has to end, and goes on.
+    Cancelling cancels the tool, waits at most ``grace_s`` for what it has to end, and goes on; cancelling again goes on
+    at once.
     """
     try:
         parsed = parse_arguments(arguments)
@@ -50,10 +51,10 @@ async def run_call(tool: AgentTool, arguments: str, surroundings: Surroundings) 
     try:
         await asyncio.wait({task}, timeout=tool.timeout_s)
     except asyncio.CancelledError:
-        await _end(task, tool)
+        await _end(task, tool, grace_s)
         raise
     if not task.done():
-        await _end(task, tool)
+        await _end(task, tool, grace_s)
         return await _ran(_timed_out(tool), "timed_out")
     if task.cancelled():
         return await _ran(Output(f"{tool.name} failed: it cancelled itself.", is_error=True), "failed")
@@ -84,11 +85,11 @@ async def _contained(tool: AgentTool, arguments: Mapping[str, Any], surroundings
     return output if isinstance(output, Output) else await in_thread(as_output, output)
 
 
-async def _end(task: asyncio.Task[Output], tool: AgentTool) -> None:
+async def _end(task: asyncio.Task[Output], tool: AgentTool, grace_s: float) -> None:
     """Cancel the tool and see it end. A second cancel of ours does not wait any longer."""
     task.cancel()
     try:
-        await asyncio.wait({task}, timeout=GRACE_S)
+        await asyncio.wait({task}, timeout=grace_s)
     finally:
         if not task.done():
             log.warning("The tool %s did not end when it was cancelled; it is left behind.", tool.name)

@@ -142,7 +142,7 @@ def _said(parameter: Parameter) -> dict[str, Any]:
     if not parameter.is_required:
         try:
             said["default"] = msgspec.to_builtins(parameter.default, enc_hook=_encoded)
-        except (TypeError, NotImplementedError):
+        except TypeError:
             return said  # a default of the function's own making, which the model need not know
     return said
 
@@ -160,7 +160,7 @@ def _converted(value: Any, kind: Any) -> Any:
 def _schema_of(kind: type) -> dict[str, Any]:
     if isinstance(kind, type) and issubclass(kind, PurePath):
         return {"type": "string", "format": "path"}
-    raise NotImplementedError
+    raise TypeError(f"JSON has no form for {kind}")
 
 
 def _decoded(kind: type, value: Any) -> Any:
@@ -172,4 +172,4 @@ def _decoded(kind: type, value: Any) -> Any:
 def _encoded(value: Any) -> Any:
     if isinstance(value, Path | PurePath):
         return str(value)
-    raise NotImplementedError
+    raise TypeError(f"JSON has no form for {type(value)}")
