@@ -8,6 +8,7 @@ whose life is ``warm …`` are lived by the server itself, before it forks. It h
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -51,6 +52,8 @@ def main() -> None:
 def _begin(order: Order, living: dict[int, Child]) -> None:
     if order.life.startswith(WARM):
         LIVES[order.life.removeprefix(WARM)](order)
+        gc.collect()
+        gc.freeze()  # what is never looked at again stays shared with the forked ones
         _tell(Ended(order.key, 0))
         return
     assert threading.active_count() == 1, f"threads would be lost by a fork: {threading.enumerate()}"

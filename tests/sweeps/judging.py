@@ -62,6 +62,23 @@ def judge(trace: Trace) -> None:
     judge_drafts(trace)
 
 
+def what_happened(trace: Trace) -> Counter[str]:
+    """What the kill led to, so that a sweep can show that it met all there is to meet."""
+    outcomes = [event.outcome for event in trace.ledger if isinstance(event, ToolEnded)]
+    started = Counter(event.call_id for event in trace.ledger if isinstance(event, ToolStarted))
+    kept = [event for event in trace.before if isinstance(event, ToolEnded) and event.outcome == "finished"]
+    return Counter(
+        {
+            "answer cut": any(message.interrupted for message in trace.messages()),
+            "call unknown": "unknown" in outcomes,
+            "call not started": "not_started" in outcomes,
+            "call run again": max(started.values(), default=0) > 1,
+            "result kept": bool(kept) and not isinstance(trace.before[-1], TurnEnded),
+            "nothing stored": not trace.before,
+        }
+    )
+
+
 def judge_ledger(before: Sequence[Event], ledger: Sequence[Event]) -> None:
     """Events were only added, and each has the number behind the last one's."""
     assert [event.seq for event in ledger] == list(range(1, len(ledger) + 1)), "the ledger has gaps or doubles"

@@ -27,8 +27,10 @@ from ullage.tools.tool import AgentTool, Output, Surroundings
 DEADLY: Final = "deadly"
 """A file of this name in a session's directory makes its shell command kill the process that runs it."""
 
+QUIET_S: Final = 0.15
 LOOK_S: Final = 0.02
 COUNT_S: Final = 0.03
+LINGER_S: Final = 0.2
 
 KEYS: Final = {
     name: "sweep" for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY")
@@ -36,7 +38,7 @@ KEYS: Final = {
 
 
 def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
-    """Three tools that write down what they did, and points at which the process can die inside of them."""
+    """Tools that write down what they did, and points at which the process can die inside of them."""
 
     def did(what: str) -> None:
         with (directory / "effects").open("a") as effects:
@@ -71,6 +73,15 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
         return f"there are 7 {what}"
 
     @tool
+    async def linger(session: Surroundings) -> str:
+        """Do something that takes its time."""
+        did(f"linger {session.call_id}")
+        await asyncio.sleep(LINGER_S)
+        switch.reach("tool linger lasts")
+        await asyncio.sleep(LINGER_S)
+        return "that took its time"
+
+    @tool
     async def press(what: str, session: Surroundings) -> Output:
         """Press something.
 
@@ -86,7 +97,7 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
         switch.reach("tool press ends")
         return output
 
-    return (look, count, press)
+    return (look, count, press, linger)
 
 
 def agent_of(order: Order, store: Store, tools: tuple[AgentTool, ...]) -> Agent:
@@ -105,7 +116,8 @@ def agent_of(order: Order, store: Store, tools: tuple[AgentTool, ...]) -> Agent:
 
 
 def converse(order: Order) -> None:
-    """Open the session, say what is to be said, and wait until it rests."""
+    """Open the session, say what is to be said, and wait until it rests. Whoever is asked to allow a call does so if
+    the order says ``approved``, with its ``note``, and otherwise leaves it waiting."""
     switch = Switch(order.kill)
     with asyncio.Runner(loop_factory=lambda: CountingLoop(switch)) as runner:
         report = runner.run(_converse(order, switch))
@@ -120,7 +132,7 @@ async def _converse(order: Order, switch: Switch) -> Report:
     agent = agent_of(order, store, tools_of(Path(order.directory), switch))
     try:
         async with agent.session(SESSION) as session:
-            result = await _say(order, session)
+            result = await _say(order, session, switch)
     except UllageError as problem:
         return msgspec.structs.replace(report, error=str(problem), error_kind=type(problem).__name__)
     finally:
@@ -128,30 +140,43 @@ async def _converse(order: Order, switch: Switch) -> Report:
     return with_result(report, result)
 
 
-async def _say(order: Order, session: Session) -> Result:
-    display = Display(order)
+async def _say(order: Order, session: Session, switch: Switch) -> Result:
+    display = Display(order, switch)
     showing = asyncio.create_task(display.show(session))
+    waiting = asyncio.create_task(display.wait_for_quiet())
     try:
         for said in order.said:
             await display.until(said.when)
             receipt = await session.send(said.text, kind=said.kind, id=said.id)
             display.write(Shown(receipt=receipt.id))
         result = await session.wait()
-        if session.id == SESSION:
-            await display.until_seq(len(await session.history()))
+        while result.is_paused and "approved" in order.more:
+            await _answer(order, session)
+            result = await session.wait()
+        switch.reach("paused" if result.is_paused else "finished")
+        await display.until_seq(len(await session.history()))
         return result
     finally:
         showing.cancel()
-        await asyncio.wait([showing])
+        waiting.cancel()
+        await asyncio.wait([showing, waiting])
+
+
+async def _answer(order: Order, session: Session) -> None:
+    for call in (await session.look()).ledger.loop.open:
+        if call.state == "asked":
+            await session.approve(call.call_id, bool(order.more["approved"]), str(order.more.get("note", "")))
 
 
 class Display:
     """Shows a session as a terminal would, into a file, and knows how far it has come."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, switch: Switch) -> None:
+        self._switch = switch
         self._file = os.open(order.file("shown"), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self._seen: set[str] = set()
         self._seq = 0
+        self._pieces = 0
         self._news = asyncio.Condition()
 
     def write(self, shown: Shown) -> None:
@@ -162,12 +187,21 @@ class Display:
             if isinstance(event, DraftPiece):
                 self.write(Shown(piece=Piece(event.call, event.offset, event.kind, event.part, event.text)))
                 self._seen.add(f"{event.kind} streams")
+                self._pieces += 1
             else:
                 self.write(Shown(seq=event.seq, tag=type(event).__name__))
                 self._seq = event.seq
                 self._seen.add(MOMENTS.get(type(event), ""))
             async with self._news:
                 self._news.notify_all()
+
+    async def wait_for_quiet(self) -> None:
+        """Until pieces of an answer came and then none for a while."""
+        before = -1
+        while not self._pieces or self._pieces != before:
+            before = self._pieces
+            await asyncio.sleep(QUIET_S)
+        self._switch.reach("quiet")
 
     async def until(self, moment: str) -> None:
         """Wait for the moment, or for the end of a turn: then it has passed."""
@@ -212,4 +246,30 @@ def with_result(report: Report, result: Result) -> Report:
     )
 
 
-LIVES: Final[dict[str, Callable[[Order], None]]] = {"converse": converse}
+def race(order: Order) -> None:
+    """In each of many rounds, open the session at the same moment as another process does, and say something.
+
+    In every second round both say the same under the same id.
+    """
+    asyncio.run(_race(order))
+
+
+async def _race(order: Order) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(str(order.more["port"])))
+    store = SqliteStore(order.database)
+    agent = agent_of(order, store, tools_of(Path(order.directory), Switch(order.kill)))
+    try:
+        for number in range(int(str(order.more["rounds"]))):
+            writer.write(b".")
+            await reader.readexactly(1)
+            said = f"{number}-both" if number % 2 else f"{number}-{order.name}"
+            async with agent.session(SESSION) as session:
+                await session.send(f"Round {said}: please count.", id=said)
+                result = await session.wait()
+                assert result.reason == "finished", result
+    finally:
+        writer.close()
+        await store.close()
+
+
+LIVES: Final[dict[str, Callable[[Order], None]]] = {"converse": converse, "race": race}

@@ -15,7 +15,7 @@ from ullage.store.store import Store
 
 
 class Switch:
-    """Counts the points that are reached, and ends the process with SIGKILL at the one it was told."""
+    """Counts the points that are reached, and at the one it was told kills the process, or stops it."""
 
     def __init__(self, kill: Kill) -> None:
         self._kill = kill
@@ -24,7 +24,7 @@ class Switch:
     def reach(self, kind: str) -> None:
         self.counts[kind] += 1
         if kind == self._kill.kind and self.counts[kind] == self._kill.at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGSTOP if self._kill.stops else signal.SIGKILL)
 
 
 class FakeMortalStore:

@@ -16,11 +16,14 @@ class Kill(msgspec.Struct, frozen=True):
 
     ``store``: before and after each method of the store. ``loop``: whenever the event loop is given something to run,
     which is every point at which a coroutine goes on. ``shown``: behind each frame that a display was given. ``tool …``:
-    a place inside a tool. ``time``: from outside, ``at`` milliseconds after the process began.
+    a place inside a tool. ``paused``: the session waits for a person. ``quiet``: an answer streams and nothing more comes.
+    ``time``: from outside, ``at`` milliseconds after the process began. With ``stops`` it is stopped as by Ctrl-Z
+    instead.
     """
 
     kind: str = ""
     at: int = 0
+    stops: bool = False
 
 
 class Said(msgspec.Struct, frozen=True):

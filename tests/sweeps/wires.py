@@ -41,7 +41,7 @@ WIRES = (
     Wire("deepseek", "deepseek:deepseek-reasoner", "deepseek"),
 )
 
-STORY = "The cask was filled in spring and by autumn a hand's breadth of air stood over the wine. " * 3
+STORY = "The cask was filled in spring and by autumn a hand's breadth of air stood over the wine. " * 2
 THOUGHT = "Three things are asked for; none of them waits for another, so all can be done at once. " * 2
 
 
