@@ -2,25 +2,23 @@
 
     uv run python -m bench.growing_request
 
-A step is an answer with a call and its result, 1.2 KB. *Copy* is what it takes to copy the body once, which no client
-can avoid: *above the copy* is all else.
+A step is an answer that thinks and calls, and its result: 1.2 KB. The processor's caches hold other things when a
+request is made, as they do after a model has answered. *Whole* is ``wire.call.prepare``, *grown* is
+``wire.growing.GrowingRequest.prepare``; *copy* is copying the grown body once more, for scale. Medians, in CPU time.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import random
-import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from statistics import median
-from time import perf_counter_ns, process_time_ns
+from time import process_time_ns
 from typing import Final, NamedTuple
 
 import msgspec
 
-from bench.results import Table
-from ullage.codec.encode import Options
+from bench.results import Table, machine, ratio
 from ullage.codec.repair import EVERYTHING
 from ullage.messages import (
     Message,
@@ -33,13 +31,15 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.wire.call import PLAIN, prepare
+from ullage.reasoning import ReasoningPolicy
+from ullage.wire.call import Prepared, prepare
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.growing import GrowingRequest
 
 BEHIND: Final = (10, 100, 1_000)
 STEPS: Final = 60
 """Steps that are measured with so many behind; the median counts."""
+WHOLE: Final = 9
 WORDS: Final = ("return", "self", "valve", "pressure", "if", "not", "open", "else", "None", "for", "sensor", "log")
 
 
@@ -72,10 +72,18 @@ class Cost(NamedTuple):
     whole: float
     size_bytes: int
 
+
+class Loop(NamedTuple):
+    """A kind of loop: for whom, what is sent of its reasoning, and whose answers stand in it."""
+
+    name: str
+    target: Target
+    policy: ReasoningPolicy = EVERYTHING
+    by: Target | None = None
+
     @property
-    def own(self) -> float:
-        """What is not the copying of the body."""
-        return max(self.grown - self.copy, 0.0)
+    def answers_by(self) -> Target:
+        return self.by or self.target
 
 
 def request(target: Target, messages: tuple[Message, ...]) -> Request:
@@ -123,68 +131,84 @@ def step(target: Target, at: int, chosen: random.Random) -> tuple[Message, ...]:
     )
 
 
-def measured(target: Target, behind: int) -> Cost:
+def measured(loop: Loop, behind: int) -> Cost:
     """One loop: so many steps without a look at the clock, then those that are measured."""
+    target = loop.target
     endpoint = Endpoint(base_url="http://127.0.0.1:1", wire=target.wire, provider=target.provider)
     chosen = random.Random(7)
     growing = GrowingRequest()
-    asked = request(target, (Message(id="u", role="user", parts=(TextPart(id="u.t", text="Look at it."),)),))
-    made = growing.prepare(asked, endpoint)
+    first = Message(id="u", role="user", parts=(TextPart(id="u.t", text="Look at it."),))
+    session = request(target, (first,))
+
+    def asked(*added: Message) -> Prepared:
+        following = msgspec.structs.replace(session, messages=growing.extended(added))
+        return growing.prepare(following, endpoint, policy=loop.policy)
+
+    made = asked(first)
     for at in range(behind):
-        asked = msgspec.structs.replace(asked, messages=asked.messages + step(target, at, chosen))
-        made = growing.prepare(asked, endpoint)
-    grown, copies = [], []
+        made = asked(*step(loop.answers_by, at, chosen))
+    grown, copies, whole = [], [], []
     for at in range(behind, behind + STEPS):
-        added = step(target, at, chosen)
-
-        def one(added: tuple[Message, ...] = added) -> None:
-            nonlocal asked, made
-            asked = msgspec.structs.replace(asked, messages=asked.messages + added)
-            made = growing.prepare(asked, endpoint, policy=EVERYTHING, options=PLAIN)
-
-        grown.append(_timed(one))
+        added = step(loop.answers_by, at, chosen)
+        began = _began()
+        made = asked(*added)
+        grown.append(_since(began))
         content = made.post.content
-        copies.append(_timed(lambda content=content: b"".join((content, b" "))))  # type: ignore[misc]
-    whole = [_timed(lambda: prepare(asked, endpoint, policy=EVERYTHING, options=Options())) for _ in range(9)]
-    assert prepare(asked, endpoint).post.content == made.post.content
+        began = _began()
+        b"".join((content, b" "))
+        copies.append(_since(began))
+    for _ in range(WHOLE):
+        began = _began()
+        again = prepare(made.request, endpoint, policy=loop.policy)
+        whole.append(_since(began))
+        assert again.post.content == made.post.content
     return Cost(median(grown), median(copies), median(whole), len(made.post.content))
 
 
-def _timed(work: Callable[[], object]) -> float:
+def _began() -> int:
+    """Now, in nanoseconds of CPU time, with other things in the processor's caches."""
     bytes(_OTHER_WORK)
-    began = process_time_ns()
-    work()
+    return process_time_ns()
+
+
+def _since(began: int) -> float:
     return (process_time_ns() - began) / 1_000
 
 
-def table() -> Table:
-    """All wires at all sizes."""
+def table(loops: Sequence[Loop]) -> Table:
+    """All loops at all sizes."""
     rows: list[tuple[str, ...]] = []
-    for target in TARGETS:
-        costs = {behind: measured(target, behind) for behind in BEHIND}
-        least = costs[BEHIND[0]]
+    for loop in loops:
+        costs = {behind: measured(loop, behind) for behind in BEHIND}
         for behind, cost in costs.items():
             rows.append(
                 (
-                    f"{target.wire}, {behind:,} behind",
+                    f"{loop.name}, {behind:,} behind",
                     f"{cost.size_bytes / 1e6:.2f} MB",
                     f"{cost.whole:,.0f} µs",
                     f"{cost.grown:,.0f} µs",
+                    ratio(cost.grown, costs[BEHIND[0]].grown),
                     f"{cost.copy:,.0f} µs",
-                    f"{cost.own:,.0f} µs",
-                    f"{cost.own / least.own:.2f} ×",
                 )
             )
-    columns = ("wire, steps", "body", "whole", "grown", "copy", "above the copy", "of the first")
+    columns = ("loop, steps", "body", "whole", "grown", f"of {BEHIND[0]} behind", "copy")
     return Table("CPU of making the next request ready", columns, tuple(rows))
+
+
+CLAUDE, DEEPSEEK, GPT, GEMINI = TARGETS
+LOOPS: Final = (
+    *(Loop(target.wire, target) for target in TARGETS),
+    Loop("messages, answers of another model", CLAUDE, by=GPT),
+    Loop("generateContent, answers of another model", GEMINI, by=CLAUDE),
+    Loop("messages, reasoning kept back", CLAUDE, policy=ReasoningPolicy(strip="all")),
+    Loop("responses, last reasoning only", GPT, policy=ReasoningPolicy(strip="all_but_last")),
+)
 
 
 def main() -> None:
     """Print the table."""
-    began = perf_counter_ns()
-    gc.collect()
-    print(table().text())
-    print(f"\n{(perf_counter_ns() - began) / 1e9:.0f} s", file=sys.stderr)
+    print(table(LOOPS).text())
+    print(f"\nMachine: {machine()}.")
 
 
 if __name__ == "__main__":

@@ -81,3 +81,12 @@ def test_an_id_that_is_used_twice_tells_nothing_apart() -> None:
     selection = GrowingSelection(POLICIES[0], wire="chat", model="glm-5")
     assert selection.add([thought]) is not None
     assert selection.add([thought]) is None
+
+
+def test_reasoning_that_moves_with_each_answer_is_told_from_what_a_loop_needs() -> None:
+    for (wire, model), always in ((FREE, True), (NEEDED, False)):
+        selection = GrowingSelection(ReasoningPolicy(strip="all_but_last"), wire=wire, model=model)
+        for at in range(2):
+            thought = ReasoningPart(id=f"th{at}", text="hm")
+            selection.add([Message(id=f"a{at}", role="assistant", parts=(thought,))])
+        assert selection.always_moves is always

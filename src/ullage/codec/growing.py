@@ -16,7 +16,7 @@ import msgspec
 
 from ullage.codec.encode import Encoded, Options, encode, settle
 from ullage.codec.encode.blocks import PLAIN
-from ullage.codec.encode.growing import Frames, GrowingMessages, SeenMedia, messages_for, sending_of
+from ullage.codec.encode.growing import Frames, SeenMedia, can_grow, messages_for, sending_of
 from ullage.codec.growing_reasoning import GrowingSelection
 from ullage.codec.growing_repair import GrowingRepair, Head, repaired_head
 from ullage.codec.repair import EVERYTHING, Repaired, repair
@@ -61,11 +61,11 @@ class _Offer(NamedTuple):
 class _History:
     """The messages that were made for one kind of request."""
 
-    def __init__(self, kind: _Kind, encoded: GrowingMessages) -> None:
+    def __init__(self, kind: _Kind) -> None:
         self.kind = kind
         self.given: tuple[Message, ...] = ()
         self.media = SeenMedia()
-        self.encoded = encoded
+        self.encoded = messages_for(kind.target.wire)
         self.repair = GrowingRepair(kind.target, stored=kind.stored)
         self.selection = GrowingSelection(kind.policy, wire=kind.target.wire, model=kind.target.model)
 
@@ -87,6 +87,7 @@ class GrowingCodec:
 
     def __init__(self) -> None:
         self._history: _History | None = None
+        self._never_grows: _Kind | None = None
         self._head: tuple[_Before, Head] | None = None
         self._frames = Frames()
         self._offered: _Offer | None = None
@@ -132,16 +133,18 @@ class GrowingCodec:
 
     def _anew(self, request: Request, policy: ReasoningPolicy, options: Options) -> _History | None:
         """A new history of all messages; ``None`` where the request has to be made in one piece."""
-        encoded = messages_for(request, options)
-        if encoded is None or not _is_plain(request, options):
+        kind = _kind(request, policy, options)
+        if not _is_plain(request, options) or kind == self._never_grows:
             return None
-        history = _History(_kind(request, policy, options), encoded)
+        history = _History(kind)
         history.media.holds(options.media)
         return self._added(history, request, options)
 
     def _added(self, history: _History, request: Request, options: Options) -> _History | None:
         self._history = None  # what fails on its way is not gone on with
         if not history.add(request, options):
+            if history.selection.always_moves:
+                self._never_grows = history.kind
             return None
         self._history = history
         return history
@@ -152,7 +155,7 @@ def _is_plain(request: Request, options: Options) -> bool:
 
     A request that ends with an answer may have words added to its end or taken from it, which the next one has not.
     """
-    if request.chained or not request.messages or messages_for(request, options) is None:
+    if request.chained or not request.messages or not can_grow(request, options):
         return False
     last = request.messages[-1]
     return not last.parts or may_end(last, target_of(request))

@@ -23,6 +23,8 @@ class GrowingSelection:
         self._all = policy == EVERYTHING
         self._last_only = policy.include_in_context and policy.strip == "all_but_last"
         self._need = need_for(wire, model) is not None
+        self.always_moves = False
+        """Whether the newest reasoning took the place of the one before, as it will again with each new answer."""
         self._seen: set[str] = set()
         self._last: frozenset[str] = frozenset()  # the reasoning of the last message that has any
         self._last_is_forced = False  # whether it stands with calls in the last turn
@@ -63,6 +65,7 @@ class GrowingSelection:
         if was_forced != (self._is_forced and had_any):
             return None
         if self._last_only and newest and self._last and not (self._is_forced and last_was_forced):
+            self.always_moves = not self._need
             return None
         sent = newest if self._last_only else frozenset[str]()
         self._last = newest or self._last

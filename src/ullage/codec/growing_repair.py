@@ -8,6 +8,7 @@ and the history has to be gone through again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -88,9 +89,9 @@ class GrowingRepair:
         if params != request.params:
             last.add("text", "", "", "parameters made valid Unicode")
         params = thinking_in(params, self._loop.begun_by, self._target, last)
-        repairs = [*head.repairs, *(one for notes in self._notes for one in notes.repairs), *last.repairs]
+        repairs = tuple(chain(head.repairs, *(notes.repairs for notes in self._notes), last.repairs))
         if not repairs and not self._is_altered and len(head.system) == len(request.system):
             return Repaired(request, (), head.names)
         messages = tuple(self._made) if self._is_altered else request.messages
         changed = replace(request, system=head.system, tools=head.tools, messages=messages, params=params)
-        return Repaired(changed, tuple(repairs), head.names)
+        return Repaired(changed, repairs, head.names)

@@ -179,14 +179,17 @@ _WIRES: Final[Mapping[str, type[GrowingMessages]]] = {
 }
 
 
-def messages_for(request: Request, options: Options) -> GrowingMessages | None:
-    """What holds the messages of this request's wire; ``None`` for a request that has to be encoded in one piece."""
+def can_grow(request: Request, options: Options) -> bool:
+    """Whether the messages of this request can be encoded one after the other, and stand where the wire has them."""
     wire = _WIRES.get(request.wire)
     if wire is None or wire.field in request.params:
-        return None
-    if options.cache is not None and options.cache.messages < 0:  # all turns are marked
-        return None
-    return wire()
+        return False
+    return options.cache is None or options.cache.messages >= 0  # below 0, all turns are marked
+
+
+def messages_for(wire: str) -> GrowingMessages:
+    """What holds the messages of a wire that ``can_grow``."""
+    return _WIRES[wire]()
 
 
 class SeenMedia(Mapping[str, bytes]):
