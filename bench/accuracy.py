@@ -90,7 +90,7 @@ def cross_validated(rows: Sequence[Any], pairs: Sequence[Pair], folds: Sequence[
 
 def fitted_families(pairs: Iterable[Pair], counter: TextCounter) -> Callable[[str, str, str], Family]:
     """The families, with the constants that these pairs show; generic ones for what none of them shows."""
-    predictor = Predictor(counter)
+    predictor = Predictor(counter, learns=False)
     residuals: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
         made = predictor.pair(pair)

@@ -14,7 +14,17 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.meter.growth import Added, Anchor, Answer, Situation, hidden_reasoning, next_input, with_bounds
+from ullage.meter.growth import (
+    Added,
+    Anchor,
+    Answer,
+    Counted,
+    Situation,
+    counted_for,
+    hidden_reasoning,
+    next_input,
+    with_bounds,
+)
 from ullage.tokens import constants
 from ullage.tokens.calibration import Learnt, Observation, learn
 from ullage.tokens.families import PLAIN, Family, family_for
@@ -227,8 +237,24 @@ def test_what_was_learnt_corrects_text_and_offset() -> None:
     plain, corrected = (
         next_input(Anchor(input=5000, output=100), added, tools(CLAUDE), own, each) for each in (Learnt(), learnt)
     )
-    assert corrected.exact == pytest.approx(plain.exact + 7 + 1000 * (learnt.ratio(own) - 1))
-    assert learnt.ratio(own) > 1.04
+    assert corrected.exact == pytest.approx(plain.exact + learnt.offset(is_user=False) + 1000 * (learnt.ratio - 1))
+    assert learnt.ratio > 1.04
+
+
+def test_what_is_counted_instead_of_reported_is_corrected_as_text_and_calls() -> None:
+    own = family(CLAUDE)
+    answer = Answer(text=200.0, names=3.0, arguments=40.0, calls=2, thoughts=1)
+    assert counted_for(Anchor(input=1000, output=900, answer=answer), own) == Counted(243.0, 2)
+    assert counted_for(Anchor(input=1000, output=900, reasoning=500, answer=answer), own) == Counted()
+    assert counted_for(Anchor(input=1000, answer=answer), own) == Counted()
+    turn = next_input(
+        Anchor(input=1000, output=900, answer=answer, earlier=300.0, counted=Counted(50.0, 1)),
+        Added(),
+        user(CLAUDE),
+        own,
+    )
+    assert turn.counted == Counted(293.0, 3)
+    assert Counted(243.0, 2) - Counted(43.0, 1) + Counted(43.0, 1) == Counted(243.0, 2)
 
 
 def test_a_flipped_rule_keeps_what_would_have_left() -> None:

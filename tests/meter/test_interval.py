@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ullage.messages import FilePart, ImagePart
-from ullage.meter.interval import NARROWEST, Doubt, half_widths, media_doubt
+from ullage.meter.interval import NARROWEST, Doubt, expected, half_widths, media_doubt
+from ullage.tokens.calibration import Scales
 
 SMALL = Doubt(framing_n=100, rule_n=100, size=300.0)
 
@@ -54,15 +55,22 @@ def test_media_of_unknown_size_may_cost_nothing_but_little_more_than_the_most() 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0.4, 1.75), st.floats(0.4, 1.75))
 def test_widths_are_never_below_the_narrowest(content: float, size: float, below: float, above: float) -> None:
-    doubt = Doubt(content=content, size=size, scale_below=below, scale_above=above)
+    doubt = Doubt(content=content, size=size, scale_below=Scales(below, below), scale_above=Scales(above, above))
     assert min(half_widths(doubt)) >= NARROWEST
 
 
-def test_what_was_learnt_scales_each_side_and_can_be_taken_away() -> None:
-    learnt = replace(SMALL, size=80_000.0, scale_above=0.4, scale_below=1.5)
-    assert learnt.unscaled() == replace(SMALL, size=80_000.0)
-    assert half_widths(learnt).above < half_widths(learnt.unscaled()).above
-    assert half_widths(learnt).below > half_widths(learnt.unscaled()).below
+def test_what_was_learnt_scales_each_side_and_the_texts_share() -> None:
+    plain = replace(SMALL, size=80_000.0)
+    learnt = replace(plain, scale_above=Scales(0.4, 1.0), scale_below=Scales(1.5, 1.0))
+    assert half_widths(learnt).above < half_widths(plain).above
+    assert half_widths(learnt).below > half_widths(plain).below
+    assert expected(learnt) == expected(plain)
+    long = replace(plain, content=5_000.0)
+    assert half_widths(replace(long, scale_below=Scales(1.0, 2.0))).below > 1.5 * half_widths(long).below
+
+
+def test_a_correction_that_is_unsure_widens_both_sides() -> None:
+    assert min(half_widths(replace(SMALL, correction=50.0))) >= 50
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,17 @@ class Conversation:
 class Predictor:
     """Predicts rows in their order. Holds one small state per conversation."""
 
-    def __init__(self, counter: TextCounter, *, find_family: Callable[[str, str, str], Family] = family_for) -> None:
+    def __init__(
+        self,
+        counter: TextCounter,
+        *,
+        find_family: Callable[[str, str, str], Family] = family_for,
+        learns: bool = True,
+    ) -> None:
         self.counter = counter
         self.find_family = find_family
+        self.learns = learns
+        """Whether a conversation's actuals correct its later rows."""
         self.conversations: dict[tuple[str, ...], Conversation] = {}
 
     def call(self, row: Mapping[str, Any]) -> Prediction:
@@ -70,7 +78,7 @@ class Predictor:
         grown = None if pair.truth is None or pair.first.input is None else pair.truth - pair.first.input
         if pair.first.input is None:
             estimate = self._without_anchor(estimate, added, family)
-        elif pair.truth is not None:
+        elif pair.truth is not None and self.learns:
             bare = growth.next_input(anchor, added, situation, family, Learnt(flipped=learnt.flipped))
             seen = _observation(pair, anchor, added, family, estimate, bare)
             told.learnt[pair.model] = learn(learnt, seen)

@@ -8,7 +8,7 @@ import msgspec
 
 from ullage.messages import Role
 from ullage.meter.cost import TOOL_RESULTS, MessageCost
-from ullage.meter.growth import Added
+from ullage.meter.growth import NOTHING_COUNTED, Added, Counted
 from ullage.meter.view import Entry
 from ullage.usage import Usage
 
@@ -30,6 +30,8 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     fixed: float
     reasoning: float
     messages: float
+    rests: Counted = NOTHING_COUNTED
+    """The answers of the turn by whose counted text the reasoning in it was had."""
     stream: bool = False
     label: str = ""
     spread: float = 0.0
@@ -114,6 +116,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: float
     """The same with the last answer's."""
     messages: float
+    rests: Counted = NOTHING_COUNTED
+    """``Anchor.rests`` of this request."""
     forecast: Forecast
     user_turn: bool
     results: int

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ullage.meter.growth import NOTHING_COUNTED, Counted
 from ullage.reasoning import ReasoningPolicy
 
 
@@ -19,9 +20,19 @@ class Carried:
     all: float = 0.0
     turn: float = 0.0
     in_turn: set[str] = field(default_factory=set)
+    rests: dict[str, Counted] = field(default_factory=dict)
+    """The answers by whose counted text an amount was had, and not from the provider."""
+    turn_rests: Counted = NOTHING_COUNTED
+    """All of these in the current turn."""
 
-    def put(self, message: str, tokens: float) -> None:
-        """Set the amount of a message; it belongs to the current turn if it is new."""
+    def put(self, message: str, tokens: float, rests: Counted = NOTHING_COUNTED) -> None:
+        """Set the amount of a message, and what it rests on; it belongs to the current turn if it is new."""
+        if message not in self.tokens or message in self.in_turn:
+            self.turn_rests += rests - self.rests.get(message, NOTHING_COUNTED)
+        if rests != NOTHING_COUNTED:
+            self.rests[message] = rests
+        else:
+            self.rests.pop(message, None)
         if message in self.tokens:
             difference = tokens - self.tokens[message]
             self.all += difference
@@ -35,15 +46,18 @@ class Carried:
     def remove(self, message: str) -> float:
         """Forget a message that left the view; gives back its amount, 0 if it had none."""
         tokens = self.tokens.pop(message, 0.0)
+        rests = self.rests.pop(message, NOTHING_COUNTED)
         self.all -= tokens
         if message in self.in_turn:
             self.in_turn.discard(message)
             self.turn -= tokens
+            self.turn_rests -= rests
         return tokens
 
     def begin_turn(self) -> None:
         """A user message: what came before belongs to earlier turns."""
         self.turn = 0.0
+        self.turn_rests = NOTHING_COUNTED
         self.in_turn.clear()
 
     def counted(
@@ -66,8 +80,9 @@ class Carried:
         sent_last = policy.include_in_context and policy.strip == "all_but_last"
         over = user_turn or not in_loop
         if sent_all and across_turns:
-            kept = self.all if not over or user_turn else self.all - self.turn
-            return kept - self.tokens.get(without, 0.0)
+            if over and not user_turn:
+                return self.all - self.turn - (0.0 if without in self.in_turn else self.tokens.get(without, 0.0))
+            return self.all - self.tokens.get(without, 0.0)
         in_turn = 0.0
         if not over and (sent_all or needed):
             in_turn = self.turn - (self.tokens.get(without, 0.0) if without in self.in_turn else 0.0)

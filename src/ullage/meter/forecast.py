@@ -13,16 +13,16 @@ from msgspec.structs import replace as with_changes
 from ullage import reasoning
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth, opening
-from ullage.meter.anchor import Anchor, Forecast, Pending, Since
+from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since
 from ullage.meter.carried import Carried
 from ullage.meter.cost import MessageCost, message_cost
-from ullage.meter.growth import Answer, Situation
-from ullage.meter.interval import half_widths
+from ullage.meter.growth import NOTHING_COUNTED, Answer, Counted, Situation
+from ullage.meter.interval import expected, half_widths
 from ullage.meter.opening_interval import Situation as Content
 from ullage.meter.opening_interval import opening_interval
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
-from ullage.tokens.calibration import NOTHING_LEARNT, Calibration, Observation
+from ullage.tokens.calibration import NOTHING_LEARNT, Calibration, Learnt, Observation
 from ullage.tokens.families import PLAIN, Family, family_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
@@ -174,6 +174,13 @@ class Forecaster:
             return "yes"
         return "yes" if not begins_turn and reasoning.need_for(self.wire, self.model) is not None else "no"
 
+    def rests(self, entry: Entry, usage: Usage | None) -> Counted:
+        """The answer, if ``hidden`` is what its counted text leaves of the output."""
+        answer = entry.cost.answer
+        if answer is None or usage is None or usage.placeholder or not entry.cost.carries:
+            return NOTHING_COUNTED
+        return growth.counted_for(self._growth_anchor(usage, answer), self.family)
+
     # -- the forecast --
 
     def opening(
@@ -231,6 +238,7 @@ class Forecaster:
             output=output,
             output_left=output_left,
             user_turn=user_turn,
+            earlier=earlier,
             policy=policy,
             calibration=calibration,
         )
@@ -288,31 +296,44 @@ class Forecaster:
             output=before.output,
             output_left=before.output_left,
             user_turn=pending.user_turn,
+            earlier=pending.earlier,
             policy=policy,
         )
-        bare, shown = estimate(calibration=Calibration()), estimate(calibration=calibration)
+        flipped = calibration.of(self.provider, self.model).flipped
+        rules_alone = Calibration(models={f"{self.provider}/{self.model}": Learnt(flipped=flipped)})
+        bare, shown = estimate(calibration=rules_alone), estimate(calibration=calibration)
         moved = pending.earlier - before.anchor.reasoning + before.changed - before.removed
-        hidden = 0.0 if shown.degraded else self._hidden_at_stake(before.anchor, before.output, shown)
-        widths = half_widths(shown.doubt.unscaled())
+        begins = shown.doubt.begins_turn
+        left = max(0.0, before.anchor.reasoning - pending.earlier) if begins else 0.0
+        last = 0.0 if shown.degraded else self._last_hidden(before)
+        is_kept = shown.reasoning_kept > 0
+        widths = expected(shown.doubt)
         observation = Observation(
-            content=before.since.added.text,
+            content=before.since.added.text + bare.counted.text,
             residual=actual - bare.exact - moved,
             actual=actual,
             corrected=actual - shown.exact - moved,
             expected=widths.above,
             expected_below=widths.below,
-            is_user=shown.doubt.begins_turn,
-            hidden=hidden,
+            expected_text=widths.text,
+            is_user=begins,
+            results=before.since.added.results,
+            calls=bare.counted.calls,
+            hidden=last if is_kept else -last - left,
+            otherwise=-left if begins else last if is_kept else -last,
             rule=shown.rule,
             kind=before.since.kind,
             sound=not (before.removed or before.changed or before.anchor.label or before.since.added.media),
+            is_known=self.family.is_known,
         )
         return calibration.learn(self.provider, self.model, observation)
 
-    def _hidden_at_stake(self, anchor: Anchor, output: Entry | None, shown: growth.Estimate) -> float:
-        answer = output.cost.answer if output is not None else None
-        hidden = growth.hidden_reasoning(self._growth_anchor(anchor.usage, answer or NOTHING_SHOWN), self.family)
-        return hidden if shown.reasoning_kept > 0 else -hidden
+    def _last_hidden(self, before: Before) -> float:
+        """Reasoning of the last answer that a rule decides about; none where there was nothing to send back."""
+        cost = before.output.cost if before.output is not None else None
+        if cost is None or cost.answer is None or not (cost.carries or self.counts_unsent):
+            return 0.0
+        return growth.hidden_reasoning(self._growth_anchor(before.anchor.usage, cost.answer), self.family)
 
     def _estimate(
         self,
@@ -322,6 +343,7 @@ class Forecaster:
         output: Entry | None,
         output_left: bool,
         user_turn: bool,
+        earlier: float,
         policy: ReasoningPolicy,
         calibration: Calibration,
     ) -> growth.Estimate:
@@ -335,6 +357,8 @@ class Forecaster:
             kind=since.kind,
             exact_text=self.exact_text,
         )
+        if anchor.rests != NOTHING_COUNTED and situation.begins_turn and earlier < anchor.reasoning:
+            situation = with_changes(situation, counted=anchor.rests)
         rule = situation.rule(anchor.stream)
         begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=situation.tool_turn)
         if output_left:

@@ -28,7 +28,7 @@ from ullage.messages import (
 )
 from ullage.meter.interval import UNKNOWN_ITEM, Doubt, half_widths, media_doubt
 from ullage.reasoning import Rule, SentBack
-from ullage.tokens.calibration import NOTHING_LEARNT, Learnt
+from ullage.tokens.calibration import NOTHING_LEARNT, Learnt, terms
 from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
 from ullage.tokens.families import PLAIN, Family
 from ullage.tokens.text import TextCounter
@@ -113,6 +113,30 @@ class Answer(msgspec.Struct, frozen=True):
         return (
             wrapping.once + written + text + wrapping.call * self.calls + several + wrapping.parameter * self.parameters
         )
+
+
+class Counted(msgspec.Struct, frozen=True, array_like=True):
+    """Answers whose text was counted where no output told it: what a number that rests on them may be off by.
+
+    Adding and taking away are exact inverses of each other.
+    """
+
+    text: float = 0.0
+    calls: int = 0
+
+    @classmethod
+    def of(cls, answer: Answer) -> Counted:
+        """The whole answer, but for its reasoning."""
+        return cls(answer.text + answer.names + answer.arguments, answer.calls)
+
+    def __add__(self, other: Counted) -> Counted:
+        return Counted(self.text + other.text, self.calls + other.calls)
+
+    def __sub__(self, other: Counted) -> Counted:
+        return Counted(self.text - other.text, self.calls - other.calls)
+
+
+NOTHING_COUNTED: Final = Counted()
 
 
 class Added(msgspec.Struct, frozen=True):
@@ -209,7 +233,8 @@ class Added(msgspec.Struct, frozen=True):
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """The last call: its usage as reported (``None`` is unknown), and what its answer is made of.
 
-    ``earlier`` are the tokens of reasoning from earlier calls of the same turn that ``input`` holds.
+    ``earlier`` are the tokens of reasoning from earlier calls of the same turn that ``input`` holds, and ``counted``
+    the answers that these rest on.
     """
 
     input: int
@@ -217,6 +242,7 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: int | None = None
     answer: Answer = Answer()
     earlier: float = 0.0
+    counted: Counted = NOTHING_COUNTED
     stream: bool = False
     sent_back: SentBack = "yes"
     placeholder: bool = False
@@ -236,6 +262,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """What is added, where messages of its kind have an offset of their own: the names of the tools that answered."""
     changed: float = 0.0
     """Tokens by which system prompt and tools are estimated to differ from the last call's."""
+    counted: Counted = NOTHING_COUNTED
+    """The answers that a change of earlier reasoning rests on, where the caller takes it into account itself."""
     altered: bool = False
     """Whether system prompt, tools or parameters are not those of the last call."""
     exact_text: bool = False
@@ -273,6 +301,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     flipped: bool = False
     """True where the rule was turned round by what this conversation showed."""
     rule: str = ""
+    counted: Counted = NOTHING_COUNTED
+    """The answers that were counted."""
     doubt: Doubt
 
 
@@ -288,6 +318,19 @@ def hidden_reasoning(anchor: Anchor, family: Family) -> float:
     if reported:
         return float(min(reported, output))
     return unseen if anchor.answer.thoughts else 0.0
+
+
+def counted_for(anchor: Anchor, family: Family) -> Counted:
+    """The answer, if its hidden reasoning is what its counted text leaves of the output, and not as reported."""
+    reported = anchor.reasoning
+    if anchor.output is None:
+        return NOTHING_COUNTED
+    if family.floors_reasoning and reported is not None and reported % FLOOR == 0:
+        unseen = anchor.output - anchor.answer.visible(family)
+        is_counted = reported < unseen < reported + FLOOR - 1
+    else:
+        is_counted = not reported and bool(anchor.answer.thoughts)
+    return Counted.of(anchor.answer) if is_counted else NOTHING_COUNTED
 
 
 def next_input(
@@ -306,13 +349,18 @@ def next_input(
         added = replace(added, names=anchor.answer.names)
     answer = _Kept(0.0) if family.forgets and begins else _answer_kept(anchor, family, hidden, kept=kept)
     left = 0.0 if kept or not begins else anchor.earlier
-    content = added.text * learnt.ratio(family) + added.media
-    offset = learnt.offset(is_user=begins, kind=situation.kind)
+    counted = answer.counted + situation.counted
+    if left:
+        counted += anchor.counted
+    content = added.text + counted.text
+    row = terms(content, results=added.results, is_user=begins, calls=counted.calls)
+    correction = learnt.correction(row, kind=situation.kind)
     framing = family.framing_for(kept=kept)
-    grown = content + added.wrapping(family, kept=kept) + framing.step + offset + situation.changed
+    wrapped = added.tokens(family, kept=kept) + framing.step
+    grown = wrapped + correction.tokens + situation.changed
     exact = max(0.0, anchor.input + answer.tokens - left + grown)
     doubt = Doubt(
-        content=added.text,
+        content=content,
         exact_text=situation.exact_text,
         media_under=added.under,
         media_over=added.over,
@@ -330,6 +378,7 @@ def next_input(
         size=exact,
         scale_below=learnt.below,
         scale_above=learnt.above,
+        correction=correction.doubt,
     )
     below, above = half_widths(doubt)
     return Estimate(
@@ -344,6 +393,7 @@ def next_input(
         degraded=answer.placeholder,
         flipped=flipped,
         rule=rule.name,
+        counted=counted,
         doubt=doubt,
     )
 
@@ -359,6 +409,7 @@ class _Kept(msgspec.Struct, frozen=True):
     guessed: float = 0.0
     """Tokens that rest on counting the answer instead of on its reported output."""
     placeholder: bool = False
+    counted: Counted = NOTHING_COUNTED
 
 
 def _answer_kept(anchor: Anchor, family: Family, hidden: float, *, kept: bool) -> _Kept:
@@ -369,14 +420,16 @@ def _answer_kept(anchor: Anchor, family: Family, hidden: float, *, kept: bool) -
     bare = family.answering.n == 0
     if output is None or anchor.placeholder or (not bare and output < PLACEHOLDER_SHARE * visible - RECOUNT_SLACK):
         thought = _thought(anchor.answer) if kept else 0.0
-        return _Kept(sent + thought, thought, sent + thought, True)
+        return _Kept(sent + thought, thought, sent + thought, True, Counted.of(anchor.echo or anchor.answer))
     if family.recounts and not anchor.answer.thoughts and not anchor.reasoning:
         if abs(output - visible) > max(RECOUNT_SLACK, RECOUNT_SHARE * visible):
-            return _Kept(sent, 0.0, sent)
+            return _Kept(sent, 0.0, sent, counted=Counted.of(anchor.echo or anchor.answer))
         return _Kept(output + (sent - visible))
     if kept:
         return _Kept(output + (sent - visible), hidden)
-    return _Kept(output - hidden + (sent - visible), 0.0, visible if not anchor.reasoning and hidden else 0.0)
+    guessed = visible if not anchor.reasoning and hidden else 0.0
+    counted = counted_for(anchor, family) if hidden else NOTHING_COUNTED
+    return _Kept(output - hidden + (sent - visible), 0.0, guessed, counted=counted)
 
 
 def _thought(answer: Answer) -> float:

@@ -11,16 +11,16 @@ from math import hypot
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from ullage.messages import FilePart, ImagePart
+from ullage.tokens.calibration import AS_EXPECTED, Scales
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     """What is uncertain about an estimate, in tokens of the kind."""
 
     content: float = 0.0
-    """Text that was counted."""
+    """Text that was counted: of new messages, and of answers whose output did not tell it."""
     exact_text: bool = False
     """Whether it was counted with the provider's own tokenizer."""
     media_under: float = 0.0
@@ -41,13 +41,11 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     begins_turn: bool = False
     size: float = 0.0
     """The estimate itself."""
-    scale_below: float = 1.0
-    scale_above: float = 1.0
+    scale_below: Scales = AS_EXPECTED
+    scale_above: Scales = AS_EXPECTED
     """What this conversation's errors were against what was expected of them."""
-
-    def unscaled(self) -> Doubt:
-        """The same doubt before anything was learnt."""
-        return replace(self, scale_below=1.0, scale_above=1.0)
+    correction: float = 0.0
+    """How far what was learnt of the model may be off for this call."""
 
 
 UNLOGGED = 400.0
@@ -69,7 +67,7 @@ EXACT_COUNTING = 0.015
 UNKNOWN_ITEM = 5_000.0
 """Tokens that an item of a wire may cost whose content is on the provider's side."""
 
-NARROWEST = 3.0
+NARROWEST = 2.0
 
 
 class Widths(NamedTuple):
@@ -79,8 +77,16 @@ class Widths(NamedTuple):
     above: float
 
 
-def half_widths(doubt: Doubt) -> Widths:
-    """The interval of an estimate. Both are at least 2 tokens."""
+class Expected(NamedTuple):
+    """Half-widths by what they are for, before anything was learnt: the wrapping and all that is hidden, the text."""
+
+    below: float
+    above: float
+    text: float
+
+
+def expected(doubt: Doubt) -> Expected:
+    """What an estimate may be off before its model was seen."""
     base = 6.0 if doubt.framing_n >= 10 else 13.0
     if doubt.results > 1:
         base += 4.0
@@ -95,11 +101,20 @@ def half_widths(doubt: Doubt) -> Widths:
     counting = EXACT_COUNTING if doubt.exact_text else COUNTING
     session = 1 / (1 + (HALF_SESSION_AT / max(1.0, doubt.size)) ** 2)
     base += SESSION * session
-    common = hypot(base, counting * doubt.content, answering * doubt.answer, rule * doubt.hidden)
-    below = max(NARROWEST, common * doubt.scale_below)
-    above = max(NARROWEST, hypot(common, UNLOGGED * session) * doubt.scale_above)
+    common = hypot(base, answering * doubt.answer, rule * doubt.hidden)
+    return Expected(common, hypot(common, UNLOGGED * session), counting * doubt.content)
+
+
+def half_widths(doubt: Doubt) -> Widths:
+    """The interval of an estimate. Both are at least ``NARROWEST``."""
+    first = expected(doubt)
+    below = max(NARROWEST, hypot(first.below * doubt.scale_below.wrapping, first.text * doubt.scale_below.text))
+    above = max(NARROWEST, hypot(first.above * doubt.scale_above.wrapping, first.text * doubt.scale_above.text))
     opaque = 0.75 * doubt.size if doubt.disturbed else 0.0
-    return Widths(hypot(below, doubt.media_under, opaque), hypot(above, doubt.media_over, opaque))
+    return Widths(
+        hypot(below, doubt.media_under, opaque, doubt.correction),
+        hypot(above, doubt.media_over, opaque, doubt.correction),
+    )
 
 
 def media_doubt(part: ImagePart | FilePart, tokens: float, *, in_result: bool) -> Widths:

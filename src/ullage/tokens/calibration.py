@@ -1,4 +1,4 @@
-"""What a model's actuals teach: an offset first, a ratio second, and which rules were the other way round.
+"""What a model's actuals teach: its own offsets and ratio, how far to trust them, and which rules were the other way.
 
 Frozen states and one pure update, bounded in size, so that a reading can be repeated from the state it used.
 """
@@ -6,64 +6,91 @@ Frozen states and one pure update, bounded in size, so that a reading can be rep
 from __future__ import annotations
 
 from functools import cached_property
+from math import hypot, sqrt
+from operator import mul
 from statistics import median
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from ullage.tokens.families import Family
+from ullage.errors import UnreadableInput
+from ullage.tokens import regression
+from ullage.tokens.regression import Fits, Mixture
 
 MEMORY: Final = 32
 """Residuals that are kept."""
 
-SMALL: Final = 200.0
-"""Tokens of content below which a residual speaks of wrapping, and from which on of the ratio."""
-
-OFFSET_FROM: Final = 4
-"""Residuals of small messages before an offset is believed."""
-
-KIND_BELOW: Final = 100.0
-KIND_FROM: Final = 3
-KIND_RANGE: Final = 60.0
-"""The same for messages of one kind, such as the results of one tool, whose wrapping is more alike: content below which
-they speak of it, residuals before it is believed, and the most tokens it can be."""
-
-STEADY: Final = 2.0
-"""An offset is believed when it is above this many median absolute deviations."""
-
-RATIO_FROM: Final = 3
-LEAST_SPREAD: Final = 0.01
-"""Residuals from which on a ratio that they agree on is believed at once, and the least they are taken to differ by."""
-
-KNOWN_DOUBT: Final = 5.0
-UNKNOWN_DOUBT: Final = 0.5
-"""Observations that the ratio 1 counts for, in a family that was measured and in one that was not."""
-
 RATIO_RANGE: Final = (0.5, 2.0)
 
-COVERED: Final = 0.96
-"""Share of a conversation's errors that its interval is to hold."""
+CORRECTS_FROM: Final = 2
+"""Residuals before an estimate is corrected: one alone may be anything, and only widens the interval."""
 
-SCALE_DOUBT: Final = 5.0
-"""Observations that the scale 1 counts for."""
+NOISE: Final = 0.25
+"""Standard deviation of what no term explains, as a share of the half-width that is expected: the half-width holds 95
+times in 100, and most of it is what the terms explain once they are known."""
 
-SCALE_RANGE: Final = (0.6, 2.0)
+LEAST_NOISE: Final = 1.0
+UNTOLD: Final = 10.0
+"""Half-width that is taken for a residual that does not say what was expected."""
 
-MISFIT_MOST: Final = 8.0
-"""How many times the interval may widen where errors lay beyond it: the model is then another than its family says (a
-gateway, another tokenizer), and its own errors alone tell."""
+KIND_BELOW: Final = 100.0
+KIND_FROM: Final = 4
+KIND_RANGE: Final = 60.0
+"""For messages of one kind, such as the results of one tool, whose wrapping is more alike: content below which they
+speak of it and get it, residuals before it is believed, and the most tokens it can be."""
+
+STEADY: Final = 2.0
+"""A kind's offset is believed when it is above this many median absolute deviations."""
+
+PRIOR: Final = 3.4
+"""Observations that the expected interval counts for."""
+
+FADING: Final = 30.0
+"""Observations after which the expected width of the wrapping counts half: many calls without an error beyond a token
+say that there is none."""
+
+TAILS: Final = (1.96, 2.4, 3.0)
+"""Student's quantile at 97.5 %, by powers of one over the degrees of freedom."""
+
+WRAPPING_ERRORS: Final = 1.9
+TEXT_ERRORS: Final = 3.0
+"""Tokens of half-width for each token of root mean square error, when nothing is left of what was expected at first.
+What a text's ratio is off by differs from text to text, and is as likely at the width's end as in its middle; the
+wrapping's errors are few and large, so that their root mean square already is."""
+
+MOST_ERROR: Final = 8.0
+"""Errors beyond this many half-widths count as this many."""
+
+SCALE_RANGE: Final = (0.15, 8.0)
+"""How many times the expected interval the learnt one may be."""
+
+DEVIATIONS: Final = 1.5
+"""Standard deviations of the terms that the interval holds beside its own width. The terms' part is known to be large
+before they are seen, so that fewer do than the 1.96 of one that stands alone."""
 
 FLIP_FROM: Final = 40.0
 FLIP_WITHIN: Final = 0.15
-"""A residual within this share of the hidden reasoning, of at least so many tokens, turns the rule round."""
+"""A residual within this share of the hidden reasoning, of at least so many tokens, turns a turn's rule round."""
+
+FLIP_AHEAD: Final = 5.0
+"""Logarithm of the odds from which on a rule is taken to be the other way round: 150 to 1."""
+
+FLIP_BEHIND: Final = 6.0
+"""The most by which the rule as it is may lead: so much has to be shown again if a provider changes it."""
+
+FLIP_OPEN: Final = 2.0
+"""A lead below which the loop's rule is open, so that nothing is said of the turn's."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """One actual beside its estimate. ``residual`` is actual - estimated, the estimate being made without learning.
 
-    ``content`` are the tokens of text that were counted; ``hidden`` is reasoning, positive where the rule said it would
-    be counted and negative where not. ``sound`` is False where media or other things that can't be counted were in
-    play.
+    ``content`` are the tokens of text that were counted: of new messages, and of answers of which no output told.
+    ``results`` and ``calls`` are how many results and counted calls these hold. ``hidden`` is reasoning, positive where
+    the rule said it would be counted and negative where not; ``otherwise`` is what the residual would be more, were the
+    rule inside a tool loop the other way round. ``sound`` is False where media or other things that can't be counted
+    were in play.
     """
 
     content: float
@@ -72,129 +99,190 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     corrected: float = 0.0
     """actual - estimated, the estimate being the one that was shown."""
     expected: float = 0.0
-    """How far above the estimate its interval reached, before what was learnt about this model."""
+    """How far above the estimate its interval reached for the wrapping, before what was learnt about this model."""
     expected_below: float = 0.0
     """The same below it; 0 is as far as above."""
+    expected_text: float = 0.0
+    """The same for the text, on both sides."""
     is_user: bool = False
+    results: int = 1
+    calls: int = 0
     kind: str = ""
     """What was added, for offsets of its own: the names of the tools whose results they were; empty is of no kind."""
     hidden: float = 0.0
+    otherwise: float = 0.0
     rule: str = ""
     sound: bool = True
+    is_known: bool = True
+    """Whether the model's family was measured."""
 
 
-class Residual(msgspec.Struct, frozen=True, array_like=True):
+class Seen(msgspec.Struct, frozen=True, array_like=True):
     """What is kept of an observation."""
 
     content: float
     residual: float
     is_user: bool
-    relative: float
-    """The error against the half-width that was expected; positive for an underestimate."""
+    kind: str = ""
+    results: int = 1
+    calls: int = 0
+    below: float = UNTOLD
+    above: float = UNTOLD
+    text: float = 0.0
+    otherwise: float = 0.0
+    rule: str = ""
+
+    @property
+    def row(self) -> regression.Row:
+        """How often each term was in it."""
+        return terms(self.content, results=self.results, is_user=self.is_user, calls=self.calls)
+
+
+class Older(msgspec.Struct, frozen=True, array_like=True):
+    """What a store written by an earlier version kept of an observation."""
+
+    content: float
+    residual: float
+    is_user: bool
+    relative: float = 0.0
     kind: str = ""
 
+    @property
+    def seen(self) -> Seen:
+        """The same as it is kept now."""
+        return Seen(self.content, self.residual, self.is_user, self.kind, 0 if self.is_user else 1)
 
-class _Ratios(NamedTuple):
-    """How many residuals speak of the ratio, and the median of what they say."""
 
-    number: int
-    middle: float
-    is_steady: bool
-    """Whether they agree on another ratio than 1."""
+class Scales(NamedTuple):
+    """How many times the expected half-widths the learnt ones are."""
+
+    wrapping: float = 1.0
+    text: float = 1.0
+
+
+class Correction(NamedTuple):
+    """Tokens by which a call is corrected, and how far the correction may be off at 95 of 100."""
+
+    tokens: float
+    doubt: float
+
+
+AS_EXPECTED: Final = Scales()
+
+
+def terms(content: float, *, results: int, is_user: bool, calls: int) -> regression.Row:
+    """How often each term of the regression is in a call."""
+    return 1.0, content, float(results), float(is_user), float(calls), float(results > 1)
 
 
 class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     """What was learnt about one model from ``n`` actuals.
 
-    ``before`` and ``after`` are mean errors without and with it, as shares of the actuals. What the residuals come to
-    is derived once, since one state serves many readings.
+    ``before`` and ``after`` are mean errors without and with it, as shares of the actuals. What follows from the rest
+    is derived once, since one state serves many readings. ``residuals`` are an older store's.
     """
 
     n: int = 0
-    residuals: tuple[Residual, ...] = ()
+    seen: tuple[Seen, ...] = ()
+    fits: Fits = ()
+    reverse: Fits = ()
+    """What the terms would be, were the rule named ``rule`` inside a tool loop the other way round."""
+    rule: str = ""
     flipped: tuple[str, ...] = ()
     before: float = 0.0
     after: float = 0.0
+    residuals: tuple[Older, ...] = ()
 
-    def ratio(self, family: Family) -> float:
-        """What the count of a text is multiplied with."""
-        seen = self._ratios
-        doubt = KNOWN_DOUBT if family.is_known and not seen.is_steady else UNKNOWN_DOUBT
-        shrunk = 1 + (seen.middle - 1) * seen.number / (seen.number + doubt)
-        return min(RATIO_RANGE[1], max(RATIO_RANGE[0], shrunk))
+    def correction(self, row: regression.Row, *, kind: str = "") -> Correction:
+        """What to add to the estimate of a call with these terms (``terms``), and how sure that is."""
+        mixture = self._mixture
+        _, deviation = mixture.of(row)
+        ratio = min(RATIO_RANGE[1], max(RATIO_RANGE[0], 1 + mixture.mean[1])) - 1
+        tokens = sum(map(mul, mixture.mean, row)) + (ratio - mixture.mean[1]) * row[1]
+        if row[1] < KIND_BELOW:
+            tokens += self._kind_offsets.get(kind, 0.0)
+        doubt = DEVIATIONS * deviation
+        return Correction(tokens, doubt) if len(self.known) >= CORRECTS_FROM else Correction(0.0, hypot(tokens, doubt))
+
+    @property
+    def ratio(self) -> float:
+        """What the count of a text comes to be multiplied with."""
+        if len(self.known) < CORRECTS_FROM:
+            return 1.0
+        return min(RATIO_RANGE[1], max(RATIO_RANGE[0], 1 + self._mixture.mean[1]))
 
     def offset(self, *, is_user: bool, kind: str = "") -> float:
-        """Tokens added per call: the median of what small messages were off, where it is steady.
-
-        Messages of the same kind are asked first, those of all kinds where there are too few of it.
-        """
-        own = self._kind_offsets.get(kind)
-        if own is not None:
-            return own
-        return self._user_offset if is_user else self._loop_offset
-
-    @cached_property
-    def _ratios(self) -> _Ratios:
-        ratios = [1 + each.residual / each.content for each in self.residuals if each.content >= SMALL]
-        if not ratios:
-            return _Ratios(0, 1.0, False)
-        middle = median(ratios)
-        spread = median(abs(each - middle) for each in ratios)
-        steady = len(ratios) >= RATIO_FROM and abs(middle - 1) > STEADY * max(spread, LEAST_SPREAD)
-        return _Ratios(len(ratios), middle, steady)
-
-    @cached_property
-    def _kind_offsets(self) -> dict[str, float]:
-        """The offset of each kind that was seen often enough."""
-        kinds: dict[str, list[float]] = {}
-        for each in self.residuals:
-            if each.kind and each.content < KIND_BELOW:
-                kinds.setdefault(each.kind, []).append(each.residual)
-        known = {kind: _steady(residuals) for kind, residuals in kinds.items() if len(residuals) >= KIND_FROM}
-        return {kind: offset if abs(offset) <= KIND_RANGE else 0.0 for kind, offset in known.items()}
-
-    @cached_property
-    def _user_offset(self) -> float:
-        return self._small_offset(is_user=True)
-
-    @cached_property
-    def _loop_offset(self) -> float:
-        return self._small_offset(is_user=False)
-
-    def _small_offset(self, *, is_user: bool) -> float:
-        small = [each.residual for each in self.residuals if each.content < SMALL and each.is_user == is_user]
-        return _steady(small) if len(small) >= OFFSET_FROM else 0.0
+        """Tokens added to a call that begins a turn, or to one with a single tool result, whatever its text."""
+        row = terms(0.0, results=0 if is_user else 1, is_user=is_user, calls=0)
+        return self.correction(row, kind=kind).tokens
 
     def flips(self, rule: str, begins_turn: bool) -> bool:
         """Whether a reasoning rule was seen to be the other way round."""
         return _key(rule, begins_turn) in self.flipped
 
     @cached_property
-    def below(self) -> float:
-        """What overestimates were against what the interval expected; 1 before anything was seen."""
-        return self._scale(-1)
+    def below(self) -> Scales:
+        """What overestimates were against what the interval expected; as expected before anything was seen."""
+        return Scales(self._scale(-1, of_text=False), self._scale(-1, of_text=True)) if self.known else AS_EXPECTED
 
     @cached_property
-    def above(self) -> float:
+    def above(self) -> Scales:
         """The same for underestimates."""
-        return self._scale(1)
+        return Scales(self._scale(1, of_text=False), self._scale(1, of_text=True)) if self.known else AS_EXPECTED
 
-    def _scale(self, sign: int) -> float:
-        relative = sorted(max(0.0, sign * each.relative) for each in self.residuals)
-        seen = len(relative)
-        if not seen:
-            return 1.0
-        place = COVERED * (seen - 1)
-        low = int(place)
-        high = min(low + 1, seen - 1)
-        reached = relative[low] + (relative[high] - relative[low]) * (place - low)
-        if relative[-1] > 1:
-            return min(MISFIT_MOST, max(SCALE_RANGE[0], reached))
-        scale = (reached * seen + SCALE_DOUBT) / (seen + SCALE_DOUBT)
+    @cached_property
+    def known(self) -> tuple[Seen, ...]:
+        """What is kept of what was seen, an older store's included."""
+        return (*(each.seen for each in self.residuals), *self.seen)[-MEMORY:]
+
+    @cached_property
+    def suppositions(self) -> Fits:
+        """The regression's state; that of an older store is made from what it kept."""
+        return self.fits or (_refitted(self.known, is_known=True) if self.known else ())
+
+    @cached_property
+    def _mixture(self) -> Mixture:
+        return regression.mixture(self.suppositions)
+
+    @cached_property
+    def _left(self) -> list[float]:
+        """What the terms leave of each residual."""
+        mean = self._mixture.mean
+        return [each.residual - sum(map(mul, mean, each.row)) for each in self.known]
+
+    @cached_property
+    def _kind_offsets(self) -> dict[str, float]:
+        """The offset of each kind that was seen often enough."""
+        kinds: dict[str, list[float]] = {}
+        for each, left in zip(self.known, self._left, strict=True):
+            if each.kind and each.content < KIND_BELOW:
+                kinds.setdefault(each.kind, []).append(left)
+        known = {kind: _steady(lefts) for kind, lefts in kinds.items() if len(lefts) >= KIND_FROM}
+        return {kind: offset for kind, offset in known.items() if 0 < abs(offset) <= KIND_RANGE}
+
+    def _scale(self, sign: int, *, of_text: bool) -> float:
+        """Student's interval from what the terms leave, each residual speaking for what most of its width is for."""
+        number = errors = 0.0
+        for each, left in zip(self.known, self._left, strict=True):
+            wrapping = each.above if sign > 0 else each.below
+            whole = hypot(wrapping, each.text)
+            share = (each.text / whole) ** 2
+            share = share if of_text else 1 - share
+            number += share
+            errors += 2 * share * min(MOST_ERROR, max(0.0, sign * left / whole)) ** 2
+        errors *= (TEXT_ERRORS if of_text else WRAPPING_ERRORS) ** 2
+        prior = PRIOR if of_text else PRIOR * FADING / (FADING + number)
+        free = PRIOR + number
+        scale = _quantile(free) / _quantile(PRIOR) * sqrt((prior + errors) / free)
         return min(SCALE_RANGE[1], max(SCALE_RANGE[0], scale))
 
 
 NOTHING_LEARNT: Final = Learnt()
+
+
+def _quantile(free: float) -> float:
+    normal, first, second = TAILS
+    return normal + first / free + second / free**2
 
 
 def _steady(residuals: list[float]) -> float:
@@ -208,37 +296,94 @@ def _key(rule: str, begins_turn: bool) -> str:
     return f"{rule} {'turn' if begins_turn else 'loop'}"
 
 
+def _turned(flipped: tuple[str, ...], key: str) -> tuple[str, ...]:
+    return tuple(each for each in flipped if each != key) if key in flipped else (*flipped, key)
+
+
+def _refitted(known: tuple[Seen, ...], *, is_known: bool) -> Fits:
+    fits = regression.start(is_known=is_known)
+    for each in known:
+        fits = regression.update(fits, each.row, each.residual, _noise(each, AS_EXPECTED, AS_EXPECTED))
+    return fits
+
+
+def _noise(seen: Seen, below: Scales, above: Scales) -> float:
+    """Standard deviation of what no term explains, as wide as the model's own errors were."""
+    text = seen.text * max(below.text, above.text)
+    return max(LEAST_NOISE, NOISE * hypot(seen.below * below.wrapping, text))
+
+
 def learn(learnt: Learnt, seen: Observation) -> Learnt:
     """The state after one more actual. Nothing but the counts of ``n`` grows."""
     n = learnt.n + 1
-    flipped = learnt.flipped
-    residual = seen.residual
-    if is_the_other_way(seen):
-        key = _key(seen.rule, seen.is_user)
-        flipped = tuple(each for each in flipped if each != key) if key in flipped else (*flipped, key)
-        residual = 0.0
-    kept = learnt.residuals
-    if seen.sound:
-        expected = seen.expected if seen.corrected > 0 else seen.expected_below or seen.expected
-        relative = max(-10.0, min(10.0, seen.corrected / expected)) if expected > 0 else 0.0
-        kept = (*kept, Residual(seen.content, residual, seen.is_user, relative, seen.kind))[-MEMORY:]
     actual = max(1, seen.actual)
-    return Learnt(
+    kept = Seen(
+        seen.content,
+        seen.residual,
+        seen.is_user,
+        seen.kind,
+        seen.results,
+        seen.calls,
+        seen.expected_below or seen.expected or UNTOLD,
+        seen.expected or UNTOLD,
+        seen.expected_text,
+        seen.otherwise,
+        seen.rule,
+    )
+    fits = learnt.suppositions or regression.start(is_known=seen.is_known)
+    state = Learnt(
         n=n,
-        residuals=kept,
-        flipped=flipped,
+        seen=learnt.known,
+        fits=fits,
+        reverse=learnt.reverse if learnt.rule == seen.rule else (),
+        rule=seen.rule,
+        flipped=learnt.flipped,
         before=learnt.before + (abs(seen.residual) / actual - learnt.before) / n,
         after=learnt.after + (abs(seen.corrected) / actual - learnt.after) / n,
     )
+    if _turn_is_the_other_way(state, seen, kept):
+        state = replace(state, flipped=_turned(state.flipped, _key(seen.rule, True)))
+        kept = replace(kept, residual=seen.residual + seen.hidden)
+    return _with(state, kept, _noise(kept, learnt.below, learnt.above)) if seen.sound else state
 
 
-def is_the_other_way(seen: Observation) -> bool:
-    """Whether the estimate missed by just the reasoning that its rule put in or left out."""
+def _turn_is_the_other_way(state: Learnt, seen: Observation, kept: Seen) -> bool:
+    """Whether the estimate missed by just the reasoning that the rule at a turn's begin put in or left out."""
     hidden = abs(seen.hidden)
-    if hidden < max(FLIP_FROM, seen.expected):  # what the interval explains as well shows nothing
+    if not seen.is_user or not seen.rule or hidden < FLIP_FROM:
         return False
-    wrong = seen.corrected if seen.hidden < 0 else -seen.corrected
-    return abs(wrong - hidden) <= FLIP_WITHIN * hidden
+    if abs(seen.corrected + seen.hidden) > FLIP_WITHIN * hidden:
+        return False
+    if state.reverse and regression.evidence(state.reverse) > regression.evidence(state.fits) - FLIP_OPEN:
+        return False
+    noise = _noise(kept, AS_EXPECTED, AS_EXPECTED)
+    right = regression.likelihood(state.fits, kept.row, seen.residual + seen.hidden, noise)
+    return right - regression.likelihood(state.fits, kept.row, seen.residual, noise) > FLIP_AHEAD
+
+
+def _with(state: Learnt, kept: Seen, noise: float) -> Learnt:
+    """The state with one more residual, under the loop's rule as it is and, once that matters, the other way round."""
+    seen = (*state.seen, kept)[-MEMORY:]
+    reverse = state.reverse
+    if not reverse and kept.rule and not kept.is_user and abs(kept.otherwise) >= FLIP_FROM:
+        reverse = state.fits
+    fits = regression.update(state.fits, kept.row, kept.residual, noise)
+    if not reverse:
+        return replace(state, seen=seen, fits=fits)
+    reverse = regression.update(reverse, kept.row, kept.residual + kept.otherwise, noise)
+    flipped = state.flipped
+    ahead = regression.evidence(reverse) - regression.evidence(fits)
+    if ahead > FLIP_AHEAD:
+        fits, reverse, ahead = reverse, fits, -ahead
+        flipped = _turned(flipped, _key(state.rule, False))
+        seen = tuple(_reversed(each) if each.rule == state.rule else each for each in seen)
+    lag = max(0.0, -ahead - FLIP_BEHIND)
+    reverse = tuple(replace(fit, evidence=fit.evidence + lag) for fit in reverse)
+    return replace(state, seen=seen, fits=fits, reverse=reverse, flipped=flipped)
+
+
+def _reversed(seen: Seen) -> Seen:
+    return replace(seen, residual=seen.residual + seen.otherwise, otherwise=-seen.otherwise)
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -253,3 +398,17 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     def learn(self, provider: str, model: str, seen: Observation) -> Calibration:
         """The calibration after one more actual of a model."""
         return Calibration(models=self.models | {f"{provider}/{model}": learn(self.of(provider, model), seen)})
+
+    def as_json(self) -> bytes:
+        """The state as JSON, for ``Calibrated.state``; ``calibration_from_json`` reads it."""
+        return msgspec.json.encode(self)
+
+
+def calibration_from_json(data: bytes | msgspec.Raw) -> Calibration:
+    """The calibration that ``Calibration.as_json`` wrote, an earlier version's too. Raises ``UnreadableInput``."""
+    try:
+        return msgspec.json.decode(data, type=Calibration)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        raise UnreadableInput(f"The learnt calibration is damaged ({problem}): it is learnt again from actuals.") from (
+            problem
+        )
