@@ -20,7 +20,10 @@ def clean_pieces(text: str) -> CleanText:
     if all(piece.raw is None for piece in pieces):
         return CleanText(text, None)
     raw = b"".join([piece.text.encode() if piece.raw is None else piece.raw for piece in pieces])
-    return CleanText("".join([piece.text for piece in pieces]), raw)
+    text = ""
+    for piece in pieces:
+        text += piece.text  # grows in place, a piece at a time; one join would copy all of it in a single step
+    return CleanText(text, raw)
 
 
 def encode_pieces(text: str) -> bytes:
