@@ -188,6 +188,7 @@ class Display:
                 self.write(Shown(piece=Piece(event.call, event.offset, event.kind, event.part, event.text)))
                 self._seen.add(f"{event.kind} streams")
                 self._pieces += 1
+                self._switch.reach(f"shown {event.kind}")
             else:
                 self.write(Shown(seq=event.seq, tag=type(event).__name__))
                 self._seq = event.seq

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from tests.sweeps.orders import Kill
 
-IN_TOOLS = (
+ALWAYS = (
+    "store",
+    "shown text",
+    "shown call",
     "tool look begins",
     "tool look ends",
     "tool count begins",
@@ -16,6 +19,7 @@ IN_TOOLS = (
     "tool press begins",
     "tool press ends",
 )
+"""Kinds of point whose first is in every sweep: they lead to each of the things that can be left open."""
 IN_SHELL = Kill("shell")
 """The command itself kills the process that runs it."""
 
@@ -31,7 +35,7 @@ def points(counts: Mapping[str, int], *, lasts_ms: int, wire: int, wires: int) -
     ``counts`` is how often a run that nobody kills reaches each kind.
     """
     ends = {**counts, "time": lasts_ms}
-    found = [*(Kill(kind, 1) for kind in IN_TOOLS), IN_SHELL]
+    found = [*(Kill(kind, 1) for kind in ALWAYS), IN_SHELL]
     for kind, share in SHARE.items():
         found += [Kill(kind, at) for at in spread(ends[kind], share, place=wire / wires)]
     return found
