@@ -2,60 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import random
 from functools import cache
-from statistics import median
+from statistics import mean, median
 from typing import NamedTuple
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 
-from tests.integration.conversation import (
-    ADAPTIVE_CLAUDE,
-    ANTHROPIC,
-    CHAT,
-    DEEPSEEK,
-    GEMINI,
-    MISTRAL,
-    OLDER_GEMINI,
-    OPENROUTER,
-    RESPONSES,
-    ROUNDED_RESPONSES,
-    XAI,
-    Conversation,
-    Dialect,
-)
+from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
 from ullage import Meter
 from ullage.messages import SystemBlock
 from ullage.simulators import Scenario, running
 from ullage.simulators.answer import Answer, Call
 from ullage.simulators.scenario import Line, When
 
-SEEDS = (1, 2, 3)
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+SEEDS = range(1, 41) if THOROUGH else (1, 2, 3)
 TURNS, STEPS = 4, 8
 LEARNT = 2
 """Actuals after which the estimates are held to their promise."""
-DIALECTS = (
-    ANTHROPIC,
-    ADAPTIVE_CLAUDE,
-    RESPONSES,
-    ROUNDED_RESPONSES,
-    CHAT,
-    GEMINI,
-    OLDER_GEMINI,
-    DEEPSEEK,
-    XAI,
-    OPENROUTER,
-    MISTRAL,
-)
+DIALECTS = FIVE + MORE
 
-FALLS_SHORT = {
-    ADAPTIVE_CLAUDE: "91 of 102",
-    CHAT: "88 of 102",
-    GEMINI: "91 of 102",
-    MISTRAL: "85 of 102",
-}
-"""Where fewer than nine of ten lay inside when it was measured. Strict: a better interval takes its row out."""
+LEAST_INSIDE = 0.92 if THOROUGH else 0.88
+"""Of one dialect's calls: 40 seeds give 1,360, so that 92 % is far from 95; three give 102, where chance takes 7."""
+
+INSIDE = (0.92, 0.98)
+"""Of all dialects' calls. A single one may be above: where a text is counted exactly and nothing is hidden, the errors
+are a token or two, and no interval is narrower than that."""
+
+WIDEST = 0.02
+"""Mean width of an interval, as a share of the input."""
 
 
 class Estimate(NamedTuple):
@@ -73,6 +50,10 @@ class Estimate(NamedTuple):
     @property
     def is_inside(self) -> bool:
         return self.low <= self.actual <= self.high
+
+    @property
+    def width(self) -> float:
+        return (self.high - self.low) / self.actual
 
 
 RULES = range(60)
@@ -168,13 +149,18 @@ def test_after_two_actuals_half_of_the_estimates_are_within_one_percent(dialect:
     assert median(one.error for one in held) <= 0.01
 
 
-def with_marks(dialect: Dialect) -> ParameterSet:
-    measured = FALLS_SHORT.get(dialect)
-    marks = [pytest.mark.xfail(reason=f"{measured} inside", strict=True)] if measured else []
-    return pytest.param(dialect, id=dialect.name, marks=marks)
+def held_by(dialect: Dialect) -> list[Estimate]:
+    return [one for seed in SEEDS for one in estimates(dialect, seed)[LEARNT:]]
 
 
-@pytest.mark.parametrize("dialect", [with_marks(dialect) for dialect in DIALECTS])
-def test_after_two_actuals_nine_of_ten_actuals_lie_inside_the_interval(dialect: Dialect) -> None:
-    held = [one for seed in SEEDS for one in estimates(dialect, seed)[LEARNT:]]
-    assert sum(one.is_inside for one in held) >= 0.9 * len(held)
+@pytest.mark.parametrize("dialect", [pytest.param(dialect, id=dialect.name) for dialect in DIALECTS])
+def test_on_every_dialect_the_interval_holds_the_actual_and_is_no_wider_than_a_fiftieth(dialect: Dialect) -> None:
+    held = held_by(dialect)
+    assert sum(one.is_inside for one in held) >= LEAST_INSIDE * len(held)
+    assert mean(one.width for one in held) <= WIDEST
+
+
+def test_over_all_dialects_the_interval_holds_as_often_as_it_says() -> None:
+    held = [one for dialect in DIALECTS for one in held_by(dialect)]
+    least, most = INSIDE
+    assert least <= sum(one.is_inside for one in held) / len(held) <= most

@@ -16,9 +16,9 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
-from ullage.meter.growth import Added, Answer, MediaCost
+from ullage.meter.growth import Added, Answer, MediaCost, thought_tokens
 from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
-from ullage.tokens.families import PLAIN, Family
+from ullage.tokens.families import Family
 from ullage.tokens.text import TextCounter
 
 SUMMARY = "Summary"
@@ -78,7 +78,7 @@ def message_cost(
         for part in message.parts
         if not isinstance(part, ReasoningPart)
     )
-    reasoning = reasoning_tokens(answer, family) if answer is not None else 0.0
+    reasoning = thought_tokens(answer, family) if answer is not None else 0.0
     carries = answer is not None and any(_carries_reasoning(part) for part in message.parts)
     return MessageCost(added.tokens(family), reasoning, added, answer, parts, carries)
 
@@ -93,16 +93,6 @@ def _carries_reasoning(part: Part) -> bool:
         and part.provider is not None
         and b"ignature" in bytes(part.provider.data)
     )
-
-
-def reasoning_tokens(answer: Answer, family: Family) -> float:
-    """Estimate of an answer's reasoning from its text; 0 when there is none to go by.
-
-    A family that was measured charges 1.05 a token and 10 a part (n=50, the recorded placeholder rows).
-    """
-    if not answer.reasoning or family is PLAIN:
-        return answer.reasoning
-    return 1.05 * answer.reasoning + 10.0 * answer.thoughts
 
 
 def _part_cost(

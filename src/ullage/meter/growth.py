@@ -419,7 +419,7 @@ def _answer_kept(anchor: Anchor, family: Family, hidden: float, *, kept: bool) -
     output = anchor.output
     bare = family.answering.n == 0
     if output is None or anchor.placeholder or (not bare and output < PLACEHOLDER_SHARE * visible - RECOUNT_SLACK):
-        thought = _thought(anchor.answer) if kept else 0.0
+        thought = thought_tokens(anchor.answer, family) if kept else 0.0
         return _Kept(sent + thought, thought, sent + thought, True, Counted.of(anchor.echo or anchor.answer))
     if family.recounts and not anchor.answer.thoughts and not anchor.reasoning:
         if abs(output - visible) > max(RECOUNT_SLACK, RECOUNT_SHARE * visible):
@@ -432,15 +432,20 @@ def _answer_kept(anchor: Anchor, family: Family, hidden: float, *, kept: bool) -
     return _Kept(output - hidden + (sent - visible), 0.0, guessed, counted=counted)
 
 
-def _thought(answer: Answer) -> float:
-    """Tokens of reasoning whose count was not reported.
+def thought_tokens(answer: Answer, family: Family) -> float:
+    """Tokens of reasoning whose count was not reported; 0 where there is nothing to go by.
 
     Of Claude's, 245 answers with both a count and the text: 0.98 a token of it + 5 a part; where only a summary is
-    shown, the signature tells more: 0.19 a character - 40.
+    shown, the signature tells more: 0.19 a character - 40. Over all families' 274 answers with both, the median error
+    is 10 % for Claude (n=228) and 14 % for Grok (n=12). OpenAI's encrypted content is left out: by the same measure it
+    says twice to four times what was counted (n=45).
     """
     if not answer.thoughts:
         return 0.0
-    return max(0.98 * answer.reasoning + 5.0 * answer.thoughts, 0.19 * answer.opaque_size - 40.0)
+    if family is PLAIN:
+        return answer.reasoning
+    shown = 0.98 * answer.reasoning + 5.0 * answer.thoughts if answer.reasoning else 0.0
+    return shown if family.name.startswith("gpt-") else max(shown, 0.19 * answer.opaque_size - 40.0)
 
 
 def _text_of(part: Part) -> str:
