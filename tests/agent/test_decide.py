@@ -1,0 +1,608 @@
+from typing import Any
+
+import pytest
+
+from tests.agent.stories import (
+    answered,
+    begun,
+    call,
+    dropped,
+    ended,
+    failed,
+    fold,
+    queued,
+    ran,
+    result,
+    started,
+    step_after,
+    text,
+)
+from ullage.agent.decide import MOST_CUTS, MOST_RECOVERIES, Budget, Room, Rules, Situation, decide
+from ullage.agent.steps import (
+    AskApproval,
+    CallModel,
+    CloseCalls,
+    Compact,
+    Deliver,
+    DropAttempt,
+    EndTurn,
+    Pause,
+    Rest,
+    RunTools,
+    Settle,
+    Step,
+)
+from ullage.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CallEnded,
+    CallStarted,
+    CancelAsked,
+    Cancelled,
+    CompactAsked,
+    CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
+    Event,
+    MessageAdded,
+    ModelChanged,
+    Pruned,
+    QueueLeft,
+    Rewound,
+    SettingsChanged,
+    ToolEnded,
+    TurnPaused,
+    TurnResumed,
+    TurnStarted,
+)
+from ullage.messages import Message
+from ullage.usage import Usage
+
+HELLO = text("Hello.")
+
+
+def names(step: Step) -> list[str]:
+    """The calls that a step names."""
+    assert isinstance(step, RunTools | AskApproval | CloseCalls)
+    return [one.call_id for one in step.calls]
+
+
+def reason(step: Step) -> str:
+    assert isinstance(step, EndTurn), step
+    return step.reason
+
+
+# -- at rest --
+
+
+def test_a_session_that_nothing_was_said_to_rests() -> None:
+    assert step_after() == Rest()
+
+
+def test_a_message_that_waits_begins_a_turn() -> None:
+    assert step_after(queued("one")) == Deliver(("one",), begins_turn=True)
+
+
+def test_at_rest_one_message_begins_the_turn_and_steers_come_before_follow_ups() -> None:
+    waiting = [queued("later", "follow_up"), queued("now"), queued("also")]
+    assert step_after(waiting) == Deliver(("now",), begins_turn=True)
+    delivered = [TurnStarted(turn="t"), QueueLeft(message_id="now", how="delivered")]
+    assert step_after(waiting, delivered) == Deliver(("also",), begins_turn=False)
+
+
+def test_a_follow_up_waits_for_the_end_of_the_turn_and_begins_the_next() -> None:
+    turn = [begun(), queued("later", "follow_up")]
+    assert step_after(turn) == CallModel()
+    assert reason(step_after(turn, answered(HELLO))) == "finished"
+    assert step_after(turn, answered(HELLO), ended()) == Deliver(("later",), begins_turn=True)
+
+
+def test_a_compaction_that_was_asked_for_at_rest_comes_before_what_waits() -> None:
+    assert step_after(queued("one"), CompactAsked(instructions="keep names")) == Compact("asked", "keep names")
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        [CompactionStarted(compaction="x", trigger="asked"), CompactionRolledBack(compaction="x", reason="none")],
+        [CompactionStarted(compaction="x", trigger="asked"), CompactionCommitted(compaction="x")],
+        [Pruned(parts=("p",))],
+    ],
+)
+def test_a_compaction_that_was_asked_for_is_tried_once_whatever_comes_of_it(over: list[Event]) -> None:
+    assert step_after(CompactAsked(), over) == Rest()
+
+
+def test_a_compaction_at_rest_starts_no_call() -> None:
+    committed = [CompactionStarted(compaction="x", trigger="asked"), CompactionCommitted(compaction="x")]
+    assert step_after(begun(), answered(HELLO), ended(), committed) == Rest()
+
+
+def test_what_was_rewound_at_rest_is_not_answered_again() -> None:
+    assert step_after(begun(), answered(HELLO), ended(), Rewound(to="ask")) == Rest()
+
+
+# -- the order of a turn --
+
+
+def test_what_a_person_says_is_answered() -> None:
+    assert step_after(begun()) == CallModel()
+
+
+def test_the_calls_of_an_answer_run_at_the_same_time() -> None:
+    assert names(step_after(begun(), answered(call("t1"), call("t2"), stop="tool_calls"))) == ["t1", "t2"]
+
+
+@pytest.mark.parametrize("stop", ["stop", "tool_calls", "paused", "other", ""])
+def test_the_content_decides_whether_tools_run_whatever_the_provider_names_the_end(stop: str) -> None:
+    assert names(step_after(begun(), answered(call("t1"), stop=stop))) == ["t1"]
+
+
+@pytest.mark.parametrize("stop", ["stop", "tool_calls", "other", ""])
+def test_an_answer_without_calls_ends_the_turn_whatever_the_provider_names_the_end(stop: str) -> None:
+    assert step_after(begun(), answered(HELLO, stop=stop)) == EndTurn("finished")
+
+
+def test_the_model_is_called_again_once_all_results_are_there() -> None:
+    turn = [begun(), answered(call("t1"), call("t2")), ran("t2")]
+    assert names(step_after(turn)) == ["t1"]
+    assert step_after(turn, ran("t1")) == CallModel()
+
+
+def test_steers_are_delivered_together_behind_all_results_and_before_the_next_call() -> None:
+    turn = [begun(), answered(call("t1"), call("t2")), queued("a"), queued("b"), ran("t1")]
+    assert names(step_after(turn)) == ["t2"]
+    assert step_after(turn, ran("t2")) == Deliver(("a", "b"), begins_turn=False)
+
+
+def test_a_steer_that_comes_with_the_last_answer_keeps_the_turn_going() -> None:
+    turn = [begun(), answered(HELLO), queued("more")]
+    assert step_after(turn) == Deliver(("more",), begins_turn=False)
+    delivered = [QueueLeft(message_id="more", how="delivered"), MessageAdded(message=Message(id="more", role="user"))]
+    assert step_after(turn, delivered) == CallModel()
+
+
+def test_an_empty_answer_ends_the_turn_and_says_so() -> None:
+    assert step_after(begun(), answered()) == EndTurn("finished", "The answer was empty.")
+
+
+def test_an_empty_answer_after_tools_ends_the_turn_too() -> None:
+    assert reason(step_after(begun(), answered(call()), ran(), answered(call="c2"))) == "finished"
+
+
+def test_an_answer_that_its_provider_paused_goes_back_before_anything_else_is_said() -> None:
+    paused = [begun(), answered(HELLO, stop="paused"), queued("steer")]
+    assert step_after(paused) == CallModel()
+    assert step_after(paused, answered(HELLO, call="c2")) == Deliver(("steer",), begins_turn=False)
+
+
+def test_a_pause_of_the_provider_without_content_is_an_empty_answer() -> None:
+    assert reason(step_after(begun(), answered(stop="paused"))) == "finished"
+
+
+# -- which calls run together --
+
+THREE = answered(call("t1"), call("t2"), call("t3"))
+
+
+@pytest.mark.parametrize(
+    ("alone", "before", "expected"),
+    [
+        ((), [], ["t1", "t2", "t3"]),
+        (("t1",), [], ["t1"]),
+        (("t2",), [], ["t1"]),
+        (("t2",), [ran("t1")], ["t2"]),
+        (("t2",), [ran("t1"), ran("t2")], ["t3"]),
+        (("t3",), [], ["t1", "t2"]),
+    ],
+)
+def test_a_tool_that_runs_alone_waits_for_those_before_it(
+    alone: tuple[str, ...], before: list[Any], expected: list[str]
+) -> None:
+    assert names(step_after(begun(), THREE, before, sequential=frozenset(alone))) == expected
+
+
+def test_an_agent_may_run_all_tools_one_after_the_other() -> None:
+    one_by_one = Rules(sequential_tools=True)
+    assert names(step_after(begun(), THREE, rules=one_by_one)) == ["t1"]
+    assert names(step_after(begun(), THREE, ran("t1"), rules=one_by_one)) == ["t2"]
+
+
+def test_in_order_means_that_what_waits_for_a_person_holds_the_calls_behind_it() -> None:
+    asked = [begun(), THREE, ApprovalAsked(call_id="t1")]
+    assert isinstance(step_after(asked, rules=Rules(sequential_tools=True)), Pause)
+    assert names(step_after(asked)) == ["t2", "t3"]
+
+
+# -- approvals --
+
+
+def test_calls_that_need_a_persons_word_are_asked_for_and_the_others_run_meanwhile() -> None:
+    turn = [begun(), THREE]
+    need = frozenset({"t2"})
+    assert names(step_after(turn, needs_approval=need)) == ["t2"]
+    assert names(step_after(turn, ApprovalAsked(call_id="t2"))) == ["t1", "t3"]
+    assert step_after(turn, ApprovalAsked(call_id="t2"), ran("t1"), ran("t3")) == Pause(
+        "approval", "Waits for a person's word on read."
+    )
+
+
+ASKED: list[Any] = [begun(), answered(call("t1")), ApprovalAsked(call_id="t1")]
+WAITING: list[Any] = [*ASKED, TurnPaused(turn="turn-1", reason="approval")]
+
+
+def test_a_turn_that_waits_for_a_person_rests_and_so_does_what_is_sent_meanwhile() -> None:
+    assert step_after(WAITING, queued("steer")) == Rest()
+
+
+def test_an_approved_call_runs_and_needs_no_second_word() -> None:
+    step = step_after(WAITING, ApprovalGiven(call_id="t1", approved=True), needs_approval=frozenset({"t1"}))
+    assert names(step) == ["t1"]
+
+
+def test_an_approved_call_that_a_crash_cut_is_not_asked_for_again_where_it_may_run_twice() -> None:
+    cut = [WAITING, ApprovalGiven(call_id="t1", approved=True), started(idempotent=True)]
+    settled = [ToolEnded(call_id="t1", outcome="unknown")]
+    assert isinstance(step_after(cut, settled, needs_approval=frozenset({"t1"})), RunTools)
+
+
+def test_a_denied_call_gets_a_result_that_says_so() -> None:
+    step = step_after(WAITING, ApprovalGiven(call_id="t1", approved=False, note="Not there."))
+    assert isinstance(step, CloseCalls)
+    assert (step.outcome, step.calls[0].note) == ("denied", "Not there.")
+
+
+def test_an_approval_that_was_not_asked_for_changes_nothing() -> None:
+    step = step_after(begun(), answered(call("t1")), ApprovalGiven(call_id="t1", approved=True), needs_approval={"t1"})
+    assert isinstance(step, AskApproval)
+
+
+def test_resuming_a_turn_that_waits_for_a_person_waits_again() -> None:
+    assert isinstance(step_after(WAITING, TurnResumed(turn="turn-1")), Pause)
+
+
+# -- answers that are not whole --
+
+
+@pytest.mark.parametrize("stop", ["length", "context_full", "refused"])
+def test_calls_of_an_answer_that_did_not_reach_its_end_are_not_run(stop: str) -> None:
+    step = step_after(begun(), answered(call("t1"), stop=stop))
+    assert isinstance(step, CloseCalls)
+    assert (names(step), step.outcome) == (["t1"], "not_started")
+
+
+def test_after_calls_that_were_cut_the_model_may_try_once_more() -> None:
+    cut = [answered(call("t1"), stop="length"), result("t1")]
+    assert step_after(begun(), cut) == CallModel()
+    again = [answered(call("t2"), stop="length", call="c2"), result("t2")]
+    assert reason(step_after(begun(), cut, again)) == "length"
+    assert MOST_CUTS == 2
+
+
+def test_calls_of_a_withheld_answer_end_the_turn_once_they_are_closed() -> None:
+    withheld = [begun(), answered(call("t1"), stop="refused"), result("t1")]
+    assert reason(step_after(withheld)) == "refused"
+    assert isinstance(step_after(withheld, queued("other words")), Deliver)
+
+
+@pytest.mark.parametrize(
+    ("stop", "expected"), [("length", "length"), ("context_full", "length"), ("refused", "refused")]
+)
+def test_a_text_that_was_cut_or_withheld_ends_the_turn_with_that_reason(stop: str, expected: str) -> None:
+    assert reason(step_after(begun(), answered(HELLO, stop=stop))) == expected
+
+
+def test_an_answer_that_broke_off_is_taken_back_and_asked_for_again() -> None:
+    assert step_after(begun(), dropped(HELLO)) == DropAttempt("c1.answer")
+    assert step_after(begun(), dropped(HELLO), Rewound(to="ask")) == CallModel()
+
+
+def test_a_broken_answer_leaves_with_its_calls() -> None:
+    turn = [begun(), dropped(call("t1"))]
+    assert step_after(turn) == DropAttempt("c1.answer")
+    assert step_after(turn, Rewound(to="ask")) == CallModel()
+
+
+def test_an_answer_that_broke_off_before_it_began_is_asked_for_again_at_once() -> None:
+    assert step_after(begun(), dropped()) == CallModel()
+
+
+def test_the_answer_that_broke_off_last_stays_and_ends_the_turn() -> None:
+    rules = Rules(drop_retries=1)
+    twice = [begun(), dropped(HELLO), Rewound(to="ask"), dropped(HELLO, call="c2")]
+    assert reason(step_after(twice, rules=rules)) == "dropped"
+    assert step_after(twice) == DropAttempt("c2.answer")
+
+
+def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_ends() -> None:
+    turn, none = [begun(), dropped(call("t1"))], Rules(drop_retries=0)
+    assert isinstance(step_after(turn, rules=none), CloseCalls)
+    assert reason(step_after(turn, result("t1"), rules=none)) == "dropped"
+
+
+def test_a_turn_after_one_that_ended_by_a_broken_answer_begins_as_any_other() -> None:
+    broken = [begun(), dropped(HELLO), ended("dropped")]
+    assert step_after(broken, begun("next", "turn-2"), rules=Rules(drop_retries=0)) == CallModel()
+    assert step_after(broken, begun("next", "turn-2")) == CallModel()
+
+
+def test_the_retry_of_a_broken_answer_is_a_step_and_is_held_against_limits_and_budget() -> None:
+    turn = [begun(), dropped()]
+    assert reason(step_after(turn, rules=Rules(max_steps=1))) == "max_steps"
+    assert isinstance(step_after(turn, rules=Rules(budget=Budget(calls=1))), Pause)
+
+
+def test_the_answer_at_the_last_step_stays_even_if_it_broke_off() -> None:
+    turn, one = [begun(), dropped(call("t1"))], Rules(max_steps=1)
+    assert isinstance(step_after(turn, rules=one), CloseCalls)
+    assert reason(step_after(turn, result("t1"), rules=one)) == "max_steps"
+
+
+# -- limits --
+
+
+def test_at_the_limit_of_steps_open_calls_are_closed_and_the_turn_ends() -> None:
+    turn, one = [begun(), answered(call("t1"))], Rules(max_steps=1)
+    step = step_after(turn, rules=one)
+    assert isinstance(step, CloseCalls)
+    assert (step.outcome, "1 steps" in step.why) == ("not_started", True)
+    assert step_after(turn, result("t1"), rules=one) == EndTurn("max_steps", "1 steps were made.")
+
+
+def test_a_text_at_the_limit_of_steps_is_a_finished_turn() -> None:
+    assert reason(step_after(begun(), answered(HELLO), queued("steer"), rules=Rules(max_steps=1))) == "finished"
+
+
+def repeated(times: int, arguments: str = "{}") -> list[Any]:
+    """The same call so many times, each but the last with its result."""
+    events: list[Any] = []
+    for number in range(times):
+        events += [answered(call(f"t{number}", arguments=arguments), call=f"c{number}"), ran(f"t{number}")]
+    return [*events[:-1]]
+
+
+def test_the_same_call_with_the_same_arguments_again_and_again_ends_the_turn() -> None:
+    rules = Rules(max_repeats=3)
+    assert isinstance(step_after(begun(), repeated(2), rules=rules), RunTools)
+    assert isinstance(step_after(begun(), repeated(3), rules=rules), CloseCalls)
+    assert reason(step_after(begun(), repeated(3), result("t2"), rules=rules)) == "loop"
+
+
+def test_other_arguments_are_another_call() -> None:
+    rules = Rules(max_repeats=2)
+    other = answered(call("x", arguments='{"page":2}'), call="cx")
+    assert isinstance(step_after(begun(), repeated(1), result("t0"), other, rules=rules), RunTools)
+
+
+def test_a_turn_after_a_loop_counts_anew() -> None:
+    rules = Rules(max_repeats=2)
+    looped = [begun(), repeated(2), result("t1"), ended("loop")]
+    once_more = answered(call("x"), call="cx")
+    assert isinstance(step_after(looped, begun("go on", "turn-2"), once_more, rules=rules), RunTools)
+
+
+def test_an_answer_that_broke_off_does_not_count_as_a_repetition() -> None:
+    rules = Rules(max_repeats=2)
+    broken = [dropped(call("t1")), Rewound(to="ask")]
+    assert isinstance(step_after(begun(), broken, answered(call("t2"), call="c2"), rules=rules), RunTools)
+
+
+BUDGETS = [
+    (Budget(calls=1), {}, "1 of 1 model calls are made."),
+    (Budget(tokens=110), {}, "110 of 110 tokens are used."),
+    (Budget(usd=0.5), {"usd": 0.75}, "$0.75 of $0.50 are spent."),
+    (Budget(seconds=60), {"elapsed_s": 61.0}, "61 of 60 seconds are over."),
+]
+
+
+@pytest.mark.parametrize(("budget", "more", "note"), BUDGETS)
+def test_a_budget_that_is_used_up_pauses_before_the_next_call(
+    budget: Budget, more: dict[str, float], note: str
+) -> None:
+    turn = [begun(), answered(call("t1"))]
+    assert isinstance(step_after(turn, rules=Rules(budget=budget), **more), RunTools)
+    assert step_after(turn, ran(), rules=Rules(budget=budget), **more) == Pause("budget", note)
+
+
+@pytest.mark.parametrize("budget", [Budget(calls=2), Budget(tokens=111), Budget(usd=1), Budget(seconds=60)])
+def test_a_budget_that_is_not_used_up_changes_nothing(budget: Budget) -> None:
+    rules = Rules(budget=budget)
+    assert step_after(begun(), answered(call("t1")), ran(), rules=rules, elapsed_s=59.0, usd=0.9) == CallModel()
+
+
+def test_children_and_summaries_count_for_the_budget() -> None:
+    of_child = CallEnded(call="child:c1", purpose="child", usage=Usage(input=500, output=5))
+    turn = [begun(), answered(call("t1")), started(), of_child, result("t1")]
+    assert isinstance(step_after(turn, rules=Rules(budget=Budget(tokens=600))), Pause)
+
+
+PAUSED: list[Any] = [begun(), answered(call("t1")), ran(), TurnPaused(turn="turn-1", reason="budget")]
+ONE_CALL = Rules(budget=Budget(calls=1))
+
+
+def test_a_turn_that_waits_for_budget_goes_on_with_it_counted_anew_when_it_is_resumed() -> None:
+    assert step_after(PAUSED, rules=ONE_CALL) == Rest()
+    assert step_after(PAUSED, TurnResumed(turn="turn-1"), rules=ONE_CALL) == CallModel()
+
+
+def test_what_is_sent_while_a_turn_waits_for_budget_waits_with_it() -> None:
+    assert step_after(PAUSED, queued("steer"), rules=ONE_CALL) == Rest()
+
+
+def test_more_budget_lets_the_turn_go_on_and_too_little_pauses_it_again() -> None:
+    more = SettingsChanged(settings={"budget_calls": 2})
+    assert step_after(PAUSED, more, rules=Rules(budget=Budget(calls=2))) == CallModel()
+    assert isinstance(step_after(PAUSED, more, rules=ONE_CALL), Pause)
+    assert step_after(PAUSED, SettingsChanged(settings={"max_output": 9}), rules=ONE_CALL) == Rest()
+
+
+def test_a_resume_for_another_turn_changes_nothing() -> None:
+    assert step_after(PAUSED, TurnResumed(turn="turn-0")) == Rest()
+
+
+# -- failures --
+
+
+@pytest.mark.parametrize("kind", ["BadKey", "RateLimited", "ServerError", "RequestRejected", "ContentFiltered", ""])
+def test_a_provider_that_fails_pauses_the_turn(kind: str) -> None:
+    assert step_after(begun(), failed(kind)) == Pause("failed", "It failed.")
+
+
+FAILED: list[Any] = [begun(), failed("BadKey"), TurnPaused(turn="turn-1", reason="failed")]
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (TurnResumed(turn="turn-1"), CallModel()),
+        (ModelChanged(model="other"), CallModel()),
+        (queued("again"), Deliver(("again",), begins_turn=False)),
+        (queued("later", "follow_up"), CallModel()),
+        (SettingsChanged(settings={"budget_calls": 9}), Rest()),
+        (CompactAsked(), Rest()),
+    ],
+)
+def test_what_lets_a_turn_go_on_whose_provider_failed(event: Event, expected: Step) -> None:
+    assert step_after(FAILED, event) == expected
+
+
+def test_a_steer_that_came_during_the_call_that_failed_waits_with_the_turn() -> None:
+    assert step_after(begun(), queued("steer"), failed("ServerError")) == Pause("failed", "It failed.")
+
+
+# -- size --
+
+
+def test_a_refusal_for_size_compacts_and_calls_again() -> None:
+    turn = [begun(), failed("Overflow")]
+    assert step_after(turn, may_compact=True) == Compact("overflow")
+    committed = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
+    assert step_after(turn, committed) == CallModel()
+    assert step_after(turn, Pruned(parts=("p",))) == CallModel()
+
+
+@pytest.mark.parametrize("kind", ["Overflow", "BodyTooLarge"])
+def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(kind: str) -> None:
+    assert step_after(begun(), failed(kind), is_stuck="The request alone is 9.") == EndTurn(
+        "too_large", "The request alone is 9."
+    )
+    assert step_after(begun(), failed(kind)) == EndTurn("too_large", "It failed.")
+
+
+@pytest.mark.parametrize(("limit", "most"), [(1_000, 1), (None, MOST_RECOVERIES)])
+def test_refusals_for_size_in_a_row_end_the_turn_sooner_where_the_limit_is_known(limit: int | None, most: int) -> None:
+    room = Room(input_limit=limit)
+    once = failed("Overflow")
+    cured = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
+    turn: list[Any] = [begun(), *[[once, cured]] * (most - 1), once]
+    assert step_after(turn, room=room, may_compact=True) == Compact("overflow")
+    assert reason(step_after(turn, cured, once, room=room, may_compact=True)) == "too_large"
+
+
+def test_an_answer_in_between_forgets_the_refusals() -> None:
+    cured = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
+    turn = [begun(), failed("Overflow"), cured, answered(call("t1"), call="c2"), ran(), failed("Overflow", "c3")]
+    assert step_after(turn, room=Room(input_limit=9), may_compact=True) == Compact("overflow")
+
+
+ROOMS = [
+    (Room(high=79, compaction_point=80, input_limit=100), True, CallModel()),
+    (Room(high=80, compaction_point=80, input_limit=100), True, Compact("point")),
+    (Room(high=80, compaction_point=80, input_limit=100), False, CallModel()),
+    (Room(high=100, input_limit=100), True, CallModel()),
+    (Room(high=101, input_limit=100), True, Compact("limit")),
+    (Room(high=10**9), True, CallModel()),
+    (Room(high=70, window=100, max_output=30), False, CallModel()),
+    (Room(high=70, window=100, max_output=31), False, CallModel(30)),
+    (Room(high=120, window=100, max_output=31), False, CallModel(1)),
+]
+
+
+@pytest.mark.parametrize(("room", "may_compact", "expected"), ROOMS)
+def test_before_each_call_the_reading_is_held_against_the_limits(room: Room, may_compact: bool, expected: Step) -> None:
+    assert step_after(begun(), room=room, may_compact=may_compact) == expected
+
+
+def test_a_request_that_does_not_fit_and_can_not_be_made_smaller_ends_the_turn_with_the_numbers() -> None:
+    room = Room(high=1_234, input_limit=1_000)
+    step = step_after(begun(), room=room)
+    assert isinstance(step, EndTurn)
+    assert (step.reason, "1,234" in step.note, "1,000" in step.note) == ("too_large", True, True)
+    assert step_after(begun(), room=room, is_stuck="Too much.") == EndTurn("too_large", "Too much.")
+
+
+def test_a_compaction_that_was_asked_for_in_a_turn_comes_before_its_next_call() -> None:
+    asked = [begun(), answered(call("t1")), CompactAsked(instructions="short"), queued("steer")]
+    assert isinstance(step_after(asked), RunTools)
+    assert isinstance(step_after(asked, ran()), Deliver)
+    delivered = [ran(), QueueLeft(message_id="steer", how="delivered")]
+    assert step_after(asked, delivered) == Compact("asked", "short")
+    over = [CompactionStarted(compaction="x", trigger="asked"), CompactionCommitted(compaction="x")]
+    assert step_after(asked, delivered, over) == CallModel()
+
+
+def test_a_compaction_that_was_asked_for_with_the_last_answer_waits_for_the_end_of_the_turn() -> None:
+    turn = [begun(), answered(HELLO), CompactAsked()]
+    assert reason(step_after(turn)) == "finished"
+    assert step_after(turn, ended()) == Compact("asked", "")
+
+
+# -- cancels and crashes --
+
+UNDER_WAY: dict[str, list[Any]] = {
+    "a call": [begun(), CallStarted(call="c1")],
+    "a tool": [begun(), answered(call("t1")), started()],
+    "a compaction": [begun(), CompactionStarted(compaction="x", trigger="point")],
+    "a compaction at rest": [CompactionStarted(compaction="x", trigger="asked")],
+    "a summary": [CallStarted(call="s1", purpose="summary")],
+    "a rung of a compaction": [
+        CompactionStarted(compaction="x", trigger="point"),
+        CompactionRolledBack(compaction="x", reason="failed", rung="summary"),
+    ],
+}
+
+
+@pytest.mark.parametrize("events", UNDER_WAY.values(), ids=UNDER_WAY)
+def test_what_a_dead_driver_left_under_way_is_settled_first(events: list[Any]) -> None:
+    assert fold(events).is_abandoned
+    assert step_after(events, queued("steer")) == Settle("crash")
+    assert step_after(events, CancelAsked()) == Settle("cancel")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [begun(), answered(call("t1"))],
+        WAITING,
+        PAUSED,
+        FAILED,
+        [begun(), CallStarted(call="child:c1", purpose="child")],
+        [begun(), CallStarted(call="p1", purpose="summary", detached=True)],
+    ],
+)
+def test_a_turn_that_waits_or_that_nobody_has_gone_on_with_has_nothing_to_settle(events: list[Any]) -> None:
+    assert not fold(events).is_abandoned
+
+
+@pytest.mark.parametrize("events", [[], [queued("one")], begun(), WAITING, PAUSED, FAILED])
+def test_a_cancel_comes_before_everything(events: list[Any]) -> None:
+    assert step_after(events, CancelAsked()) == Settle("cancel")
+
+
+def test_a_cancel_at_rest_is_answered_and_over() -> None:
+    assert step_after(CancelAsked(), Cancelled()) == Rest()
+
+
+def test_what_a_cancel_leaves_waiting_begins_the_next_turn() -> None:
+    kept = [begun(), queued("later", "follow_up"), CancelAsked(), Cancelled(), ended("cancelled")]
+    assert step_after(kept) == Deliver(("later",), begins_turn=True)
+
+
+def test_a_cancel_that_comes_as_the_turn_ends_is_answered_before_anything_is_delivered() -> None:
+    late = [begun(), answered(HELLO), queued("later", "follow_up"), CancelAsked(), ended()]
+    assert step_after(late) == Settle("cancel")
+
+
+def test_the_same_situation_gives_the_same_step() -> None:
+    situation = Situation(loop=fold(begun(), THREE))
+    assert decide(situation) == decide(situation)

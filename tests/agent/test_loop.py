@@ -1,0 +1,289 @@
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.agent.stories import (
+    answered,
+    begun,
+    call,
+    dropped,
+    ended,
+    failed,
+    fold,
+    queued,
+    ran,
+    result,
+    started,
+    text,
+    user,
+)
+from tests.words.strategies import EVENT_TYPES, words
+from ullage.agent.loop import Loop, apply, signature_of
+from ullage.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CallEnded,
+    CallStarted,
+    CancelAsked,
+    Cancelled,
+    CompactAsked,
+    CompactionRolledBack,
+    CompactionStarted,
+    Event,
+    QueueEdited,
+    QueueLeft,
+    ReadingTaken,
+    Rewound,
+    SettingsChanged,
+    ToolEnded,
+    TurnPaused,
+    TurnResumed,
+    TurnStarted,
+)
+from ullage.usage import Usage
+
+events = st.one_of([words(kind) for kind in EVENT_TYPES])
+
+
+@given(st.lists(events, max_size=12))
+def test_no_event_in_any_order_is_refused_and_the_same_events_give_the_same_loop(found: list[Event]) -> None:
+    assert fold(found) == fold(found)
+
+
+@given(st.lists(events, max_size=6), st.lists(events, max_size=6))
+def test_a_fold_can_be_stopped_anywhere_and_gone_on_with(before: list[Event], after: list[Event]) -> None:
+    half = fold(before)
+    stored = msgspec.json.decode(msgspec.json.encode(half), type=Loop)
+    assert stored == half
+    assert fold(after, onto=stored) == fold(before, after)
+
+
+def test_a_loop_knows_the_number_of_the_last_event_it_has_seen() -> None:
+    assert fold(CompactAsked(seq=7)).seq == 7
+    assert fold(CompactAsked(seq=7), CompactAsked()).seq == 8
+
+
+def test_events_that_do_not_concern_the_loop_move_its_number_alone() -> None:
+    before = fold(begun())
+    reading: Any = msgspec.convert({"snapshot": "s", "used": {"tokens": 1, "low": 1, "high": 1}}, ReadingTaken)
+    assert apply(before, reading) == replace(before, seq=before.seq + 1)
+
+
+# -- turns --
+
+
+def test_a_turn_counts_from_where_it_began() -> None:
+    loop = fold(begun(), answered(call()), ran(), ended(), TurnStarted(turn="turn-2", at=5.0, usd=1.5))
+    assert (loop.turn, loop.turns, loop.steps, loop.calls, loop.tokens) == ("turn-2", 2, 0, 0, 0)
+    assert (loop.since, loop.usd) == (5.0, 1.5)
+
+
+def test_a_resumed_turn_counts_its_budgets_anew_and_keeps_its_steps() -> None:
+    paused = [begun(), answered(call()), ran(), TurnPaused(turn="turn-1", reason="budget", note="full")]
+    assert (fold(paused).paused, fold(paused).note) == ("budget", "full")
+    loop = fold(paused, TurnResumed(turn="turn-1", at=9.0, usd=2.0))
+    assert (loop.paused, loop.note, loop.calls, loop.tokens) == ("", "", 0, 0)
+    assert (loop.since, loop.usd, loop.steps) == (9.0, 2.0, 1)
+
+
+def test_the_end_of_a_turn_leaves_nothing_of_it_open() -> None:
+    loop = fold(begun(), answered(call()), ended("loop"))
+    assert (loop.turn, loop.ended, loop.open, loop.owes_answer, loop.paused) == ("", "loop", (), False, "")
+
+
+def test_calls_of_all_purposes_count_and_what_was_not_reported_counts_nothing() -> None:
+    loop = fold(
+        begun(),
+        answered(call()),
+        CallEnded(call="s", purpose="summary", usage=Usage(input=5)),
+        CallEnded(call="k", purpose="child", usage=Usage(output=7)),
+        CallEnded(call="n", purpose="count"),
+    )
+    assert (loop.calls, loop.tokens, loop.steps) == (4, 110 + 5 + 7, 1)
+
+
+# -- calls --
+
+
+def test_a_call_is_under_way_between_its_two_events() -> None:
+    assert fold(begun(), CallStarted(call="c1")).call == "c1"
+    assert fold(begun(), answered(text("Hello."))).call == ""
+
+
+@pytest.mark.parametrize(("purpose", "expected"), [("summary", "s"), ("title", "s"), ("other", "s"), ("child", "")])
+def test_a_call_of_another_purpose_stands_beside_and_a_childs_is_its_own_sessions(purpose: Any, expected: str) -> None:
+    begun_ = CallStarted(call="s", purpose=purpose)
+    assert fold(begun_).side_call == expected
+    assert fold(begun_, CallEnded(call="s", purpose=purpose)).side_call == ""
+    assert fold(begun_, CallEnded(call="another", purpose=purpose)).side_call == expected
+
+
+def test_a_failure_is_known_until_the_next_call() -> None:
+    loop = fold(begun(), failed("BadKey"))
+    assert (loop.failed, loop.error, loop.outcome) == ("BadKey", "It failed.", "failed")
+    assert fold(begun(), failed("")).failed == "ProviderError"
+    assert fold(begun(), failed("BadKey"), CallStarted(call="c2")).failed == ""
+
+
+def test_broken_answers_are_counted_in_a_row() -> None:
+    twice = [begun(), dropped(), dropped(call="c2")]
+    assert fold(twice).drops == 2
+    assert fold(twice, answered(text("Hello."), call="c3")).drops == 0
+
+
+def test_cut_calls_are_counted_in_a_row_and_a_broken_answer_in_between_counts_neither_way() -> None:
+    cut = [begun(), answered(call("t1"), stop="length"), result("t1")]
+    assert fold(cut).cuts == 1
+    assert fold(cut, dropped(text("Hel"), call="c2")).cuts == 1
+    assert fold(cut, answered(call("t2"), call="c2")).cuts == 0
+
+
+def test_what_was_said_after_an_answer_is_owed_one_and_how_that_ended_counts_no_more() -> None:
+    finished = fold(begun(), answered(text("Hello.")))
+    assert (finished.owes_answer, finished.outcome, finished.stop) == (False, "finished", "stop")
+    asked = fold(begun("next", "turn-2"), onto=finished)
+    assert (asked.owes_answer, asked.outcome, asked.stop) == (True, "", "")
+
+
+def test_an_empty_answer_is_an_answer() -> None:
+    loop = fold(begun(), answered())
+    assert (loop.owes_answer, loop.is_empty) == (False, True)
+
+
+def test_repetitions_are_counted_by_name_and_arguments_whatever_the_ids() -> None:
+    once = [begun(), answered(call("t1"), call("t2")), ran("t1"), ran("t2")]
+    assert fold(once, answered(call("t3"), call("t4"), call="c2")).repeats == 2
+    assert fold(once, answered(call("t3"), call="c2")).repeats == 1
+    assert fold(once, answered(text("Hm."), call="c2")).repeats == 0
+    assert signature_of(()) == ""
+
+
+def test_going_back_forgets_what_was_open_and_how_the_answer_ended() -> None:
+    loop = fold(begun(), dropped(call("t1")), Rewound(to="ask"))
+    assert (loop.last, loop.open, loop.outcome, loop.owes_answer) == ("ask", (), "", True)
+    assert not fold(begun(), answered(text("Hello.")), ended(), Rewound(to="ask")).owes_answer
+
+
+# -- tools and approvals --
+
+
+def states(loop: Loop) -> list[str]:
+    return [one.state for one in loop.open]
+
+
+def test_a_call_is_open_until_its_result_is_there() -> None:
+    turn = [begun(), answered(call("t1"), call("t2"))]
+    assert states(fold(turn)) == ["waiting", "waiting"]
+    assert states(fold(turn, started("t1"))) == ["started", "waiting"]
+    assert states(fold(turn, ran("t1"))) == ["waiting"]
+    assert states(fold(turn, ran("t2"), ran("t1"))) == []
+
+
+def test_between_the_end_of_a_tool_and_its_result_it_counts_as_begun_so_that_it_never_runs_again() -> None:
+    cut = fold(begun(), answered(call("t1")), started("t1"), ToolEnded(call_id="t1"))
+    assert (states(cut), cut.is_abandoned) == (["started"], True)
+
+
+def test_a_tool_of_unknown_end_that_may_run_twice_is_to_be_run_again() -> None:
+    turn = [begun(), answered(call("t1"))]
+    assert states(fold(turn, started("t1", idempotent=True), ToolEnded(call_id="t1", outcome="unknown"))) == [
+        "approved"
+    ]
+    assert states(fold(turn, started("t1"), ToolEnded(call_id="t1", outcome="unknown"))) == ["started"]
+
+
+def test_an_approval_moves_only_the_call_that_was_asked_for() -> None:
+    asked = [begun(), answered(call("t1"), call("t2")), ApprovalAsked(call_id="t2")]
+    assert states(fold(asked)) == ["waiting", "asked"]
+    yes, no = (ApprovalGiven(call_id="t2", approved=word, note="hm") for word in (True, False))
+    assert states(fold(asked, yes)) == ["waiting", "approved"]
+    assert states(fold(asked, no)) == ["waiting", "denied"]
+    assert fold(asked, no).open[1].note == "hm"
+    assert states(fold(asked, no, yes)) == ["waiting", "denied"]
+    assert states(fold(asked, ApprovalGiven(call_id="t1", approved=True))) == ["waiting", "asked"]
+
+
+def test_an_approval_lifts_the_pause_for_approvals_alone() -> None:
+    asked = [begun(), answered(call("t1")), ApprovalAsked(call_id="t1")]
+    yes = ApprovalGiven(call_id="t1", approved=True)
+    assert fold(asked, TurnPaused(turn="turn-1", reason="approval"), yes).paused == ""
+    assert fold(asked, TurnPaused(turn="turn-1", reason="budget"), yes).paused == "budget"
+
+
+# -- people --
+
+
+def waiting(loop: Loop) -> list[str]:
+    return [one.message.id for one in loop.queue]
+
+
+def test_messages_wait_in_their_order_until_they_leave() -> None:
+    three = [queued("a"), queued("b", "follow_up"), queued("c")]
+    assert waiting(fold(three)) == ["a", "b", "c"]
+    assert [one.message.id for one in fold(three).steers] == ["a", "c"]
+    assert waiting(fold(three, QueueLeft(message_id="b", how="withdrawn"))) == ["a", "c"]
+
+
+def test_an_edit_changes_the_words_and_not_the_place() -> None:
+    loop = fold(queued("a"), queued("b"), QueueEdited(message=user("a", "Something else.")))
+    assert waiting(loop) == ["a", "b"]
+    assert loop.queue[0].message == user("a", "Something else.")
+
+
+def test_an_edit_of_what_does_not_wait_changes_nothing() -> None:
+    assert fold(queued("a"), QueueEdited(message=user("z"))).queue == fold(queued("a")).queue
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [(["stop"], "stop"), (["finish"], "finish"), (["finish", "finish"], "stop"), (["finish", "stop"], "stop")],
+)
+def test_a_second_cancel_does_not_wait_for_tools(asked: list[Any], expected: str) -> None:
+    assert fold(begun(), [CancelAsked(tools=how) for how in asked]).cancel == expected
+
+
+def test_a_cancel_that_was_answered_stands_until_its_turn_is_closed() -> None:
+    answered_ = fold(begun(), CancelAsked(), Cancelled(persisted="tools_in_progress"))
+    assert (answered_.cancel, answered_.cancel_answered) == ("stop", True)
+    over = fold(ended("cancelled"), onto=answered_)
+    assert (over.cancel, over.cancel_answered, over.turn) == ("", False, "")
+
+
+def test_a_cancel_that_the_end_of_the_turn_overtook_still_stands() -> None:
+    assert fold(begun(), answered(text("Hi.")), CancelAsked(), ended()).cancel == "stop"
+
+
+def test_a_cancel_takes_back_a_compaction_that_was_asked_for() -> None:
+    assert fold(CompactAsked(), CancelAsked(), Cancelled()).compact_asked is None
+
+
+def test_what_is_sent_after_a_cancel_is_new_until_the_next_cancel() -> None:
+    new = [one.is_new for one in fold(begun(), queued("a"), CancelAsked(), queued("b")).queue]
+    assert new == [False, True]
+    assert [one.is_new for one in fold(begun(), CancelAsked(), queued("b"), CancelAsked()).queue] == [False]
+
+
+def test_only_the_sessions_own_settings_are_held_and_none_takes_one_back() -> None:
+    loop = fold(
+        SettingsChanged(settings={"max_steps": 5, "model": "a:b"}),
+        SettingsChanged(settings={"window": 9}, source="resolved"),
+        SettingsChanged(settings={"max_steps": None}),
+    )
+    assert loop.settings == {"model": "a:b"}
+
+
+def test_a_step_of_a_ladder_that_did_not_help_is_not_the_end_of_its_compaction() -> None:
+    climbing = CompactionStarted(compaction="x", trigger="point")
+    assert fold(climbing, CompactionRolledBack(compaction="x", reason="failed", rung="summary")).compaction == "x"
+    assert fold(climbing, CompactionRolledBack(compaction="x", reason="none")).compaction == ""
+    assert fold(climbing, CompactionRolledBack(compaction="y", reason="none")).compaction == "x"
+
+
+def test_messages_of_every_role_are_the_newest_in_turn() -> None:
+    assert fold(begun()).last == "ask"
+    assert fold(begun(), answered(call("t1"))).last == "c1.answer"
+    assert fold(begun(), answered(call("t1")), ran("t1")).last == "t1.part.result.message"
