@@ -39,6 +39,10 @@ def test_what_only_looks_may_run_again_after_a_crash() -> None:
     assert again == {"read", "list", "search", "write"}
 
 
+def test_only_what_writes_by_a_thread_may_take_effect_after_a_cancel() -> None:
+    assert {tool.name for tool in builtin() if tool.outlives_cancel} == {"write", "edit"}
+
+
 def test_nobody_is_asked_unless_that_is_wanted() -> None:
     assert not any(tool.needs_approval for tool in builtin())
     assert all(tool.needs_approval for tool in builtin(approve=True))

@@ -17,7 +17,7 @@ from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart, Tool, ToolResultPart
 from ullage.tools import running
 from ullage.tools.functions import tool
-from ullage.tools.running import Ran, parse_arguments, run_call
+from ullage.tools.running import Ran, cancelled, parse_arguments, run_call
 from ullage.tools.tool import AgentTool, BadArguments, Output, Run, Surroundings, ToolError
 
 
@@ -181,6 +181,11 @@ async def test_a_cancel_reaches_the_tool_and_goes_on_when_that_has_ended() -> No
     with pytest.raises(asyncio.CancelledError):
         await task
     assert seen == ["tidied"]
+
+
+def test_a_cancelled_call_is_unknown_where_its_work_is_out_of_reach() -> None:
+    outcomes = [cancelled(made(giving(Output("")).run, outlives_cancel=each)).outcome for each in (False, True)]
+    assert outcomes == ["cancelled", "unknown"]
 
 
 async def test_a_second_cancel_waits_no_longer() -> None:

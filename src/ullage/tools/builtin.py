@@ -14,6 +14,7 @@ from ullage.tools.search import TIMEOUT_S as SEARCH_S
 from ullage.tools.search import search as search_files
 from ullage.tools.shell import KEPT_BYTES, LONGEST_S, TIMEOUT_S
 from ullage.tools.shell import shell as run_shell
+from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, Output, Surroundings
 
 MARGIN_S: Final = 10.0  # seconds a tool with a time limit of its own gets on top, to end what it started
@@ -56,7 +57,7 @@ def builtin(
 
 def _read(root: Path | None, approval: Approval) -> AgentTool:
     @tool(name="read", idempotent=True, needs_approval=approval)
-    def read(path: str, *, offset: int = 1, limit: int = files.LINES, session: Surroundings) -> Output:
+    async def read(path: str, *, offset: int = 1, limit: int = files.LINES, session: Surroundings) -> Output:
         """Read a text file, its lines numbered, or look at an image.
 
         Args:
@@ -64,7 +65,7 @@ def _read(root: Path | None, approval: Approval) -> AgentTool:
             offset: Number of the first line.
             limit: The most lines to give.
         """
-        return files.read(root or session.root, path, offset, limit)
+        return await in_thread(files.read, root or session.root, path, offset, limit)
 
     return read
 
@@ -101,14 +102,14 @@ def _edit(root: Path | None, approval: Approval) -> AgentTool:
 
 def _list(root: Path | None, approval: Approval) -> AgentTool:
     @tool(name="list", idempotent=True, needs_approval=approval)
-    def list_(path: str = ".", *, depth: int = 1, session: Surroundings) -> Output:
+    async def list_(path: str = ".", *, depth: int = 1, session: Surroundings) -> Output:
         """List a directory: directories end with a slash, files have their size.
 
         Args:
             path: The directory, from the working directory or absolute.
             depth: How many levels to show.
         """
-        return files.list_directory(root or session.root, path, depth)
+        return await in_thread(files.list_directory, root or session.root, path, depth)
 
     return list_
 

@@ -64,6 +64,15 @@ async def run_call(tool: AgentTool, arguments: str, surroundings: Surroundings, 
     return await _ran(output, output.outcome or ("failed" if output.is_error else "finished"))
 
 
+def cancelled(tool: AgentTool) -> Ran:
+    """What a cancelled call leaves for the model to read; its outcome is unknown where the tool outlives a cancel."""
+    if tool.outlives_cancel:
+        text = f"{tool.name} was cancelled. What it began could not be stopped: whether it takes effect is unknown."
+        return Ran(Output(text, is_error=True, outcome="unknown"), "unknown")
+    text = f"{tool.name} was cancelled while it ran; what it had done by then was not undone."
+    return Ran(Output(text, is_error=True, outcome="cancelled"), "cancelled")
+
+
 def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments of a call; no text is none. Strings in them are valid Unicode. Raises ``BadArguments``."""
     try:
