@@ -187,3 +187,21 @@ async def test_a_lock_that_another_program_holds_is_waited_for(tmp_path: Path) -
         other.execute("COMMIT")
     assert (await writing).is_new
     await store.close()
+
+
+async def test_a_row_that_was_altered_is_named_as_damage(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    await filled(path, 3)
+    for body in (b"x\x9c rubbish", b"\x78\x9c rubbish", b'{"type":"message_added"}', b"{"):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("UPDATE events SET body = ? WHERE seq = 2", (body,))
+            database.commit()
+        store = SqliteStore(path)
+        with pytest.raises(StoreUnavailable, match=r"A row of .* is damaged .*backup"):
+            await store.read("s")
+        lease = await store.acquire("s", "o", ttl_s=60)
+        with pytest.raises(StoreUnavailable, match="is damaged"):
+            await store.append(lease, [TurnStarted(turn="t")], after=0)
+        await store.append(lease, [TurnStarted(turn="t")], after=(await store.about("s")).seq)
+        await store.release(lease)
+        await store.close()

@@ -27,6 +27,7 @@ from ullage.importers.plain import recognise as recognise_plain
 from ullage.importers.reader import Reader
 from ullage.importers.ullage import UllageReader
 from ullage.importers.ullage import recognise as recognise_ullage
+from ullage.importers.ullage_database import is_own_database, read_own_database
 
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
@@ -61,16 +62,18 @@ FORMATS = (
 def read(path: str | Path, *, session: str = "") -> Imported:
     """Read a session log, whichever program wrote it.
 
-    ``path`` is a log file, an OpenCode database, or an OpenCode data directory; ``session`` chooses one of several
-    sessions in a database. Raises ``UnreadableInput`` for a file that can't be opened, is compressed or is a damaged
-    database, and ``NotASession`` for one that no format fits. Single lines that can't be used never raise: they are
-    listed in the result.
+    ``path`` is a log file, a database of ours or of OpenCode, or an OpenCode data directory; ``session`` chooses one
+    of several sessions in a database. Raises ``UnreadableInput`` for a file that can't be opened, is compressed or is
+    a damaged database, and ``NotASession`` for one that no format fits. Single lines that can't be used never raise:
+    they are listed in the result.
     """
     where = Path(path)
     if where.is_dir():
         return _read_directory(where, session)
     head = _head(where)
     if head.startswith(SQLITE_MAGIC):
+        if is_own_database(head):
+            return read_own_database(where, session)
         return read_database(where, session)
     for magic, command in _COMPRESSED.items():
         if head.startswith(magic):

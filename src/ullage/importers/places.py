@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from ullage.errors import InputError
 from ullage.importers.detect import read, reader_for
 from ullage.importers.opencode_storage import stored_in_database, stored_in_directory
+from ullage.importers.ullage_database import FILE, own_directory, own_sessions
 
 HEAD_LINES = 200
 TAIL_BYTES = 65_536
@@ -63,8 +65,8 @@ def find_sessions(environ: Mapping[str, str] | None = None, home: Path | None = 
     """
     environment = os.environ if environ is None else environ
     base = Path.home() if home is None else home
-    places: list[Place] = []
-    looked: list[Looked] = []
+    places, own = _own(environment, base)
+    looked = [own]
     for format_, directory, patterns in _directories(environment, base):
         found = [place for pattern in patterns for place in _files(format_, directory, pattern)]
         places += found
@@ -149,6 +151,16 @@ def _matching(directory: Path, pattern: str) -> Iterable[Path]:
         return list(directory.glob(pattern))
     except OSError:
         return []
+
+
+def _own(environment: Mapping[str, str], home: Path) -> tuple[list[Place], Looked]:
+    path = own_directory(environment, home, sys.platform) / FILE
+    try:
+        stored = own_sessions(path) if path.exists() else []
+    except InputError as problem:
+        return [], Looked("ullage", str(path), 0, str(problem))
+    places = [Place("ullage", path, one.updated, one.id, one.title, one.directory) for one in stored]
+    return places, Looked("ullage", str(path), len(places))
 
 
 def _opencode(data: Path) -> tuple[list[Place], list[Looked]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from pathlib import Path
 
+from ullage.encoding import UndecodableRow
 from ullage.errors import LedgerError, StoreUnavailable, UllageError
 
 
@@ -52,6 +54,18 @@ def failure(problem: sqlite3.Error, path: Path) -> UllageError:
         case sqlite3.SQLITE_TOOBIG:
             return StoreUnavailable(f"One value is larger than a row of {path} can hold ({problem}).")
     return StoreUnavailable(f"The database {path} can't do what was asked ({problem}). Nothing was written.")
+
+
+UNREADABLE = (zlib.error, UndecodableRow, UnicodeDecodeError)
+"""What a row raises whose bytes are not what was written."""
+
+
+def damaged(problem: Exception, path: Path) -> StoreUnavailable:
+    """Our error for a row that SQLite reads and nobody wrote so."""
+    return StoreUnavailable(
+        f"A row of {path} is damaged ({problem}). Put a backup in the file's place, or move it away together with "
+        f"{path.name}-wal and {path.name}-shm to begin a new one; `sqlite3 {path.name} .recover` saves what it can."
+    )
 
 
 def unusable(problem: OSError, path: Path, what: str = "database") -> StoreUnavailable:

@@ -106,6 +106,8 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     _check(database, path, _version(database))
     if _page_count(database) == 0:
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        # Before the log is in use, so that the file itself says from its first moment whose it is.
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
     mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":
         raise StoreUnavailable(

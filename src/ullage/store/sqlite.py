@@ -19,7 +19,7 @@ from ullage.store import drafts, kept, leases, ledger, queue
 from ullage.store.calibration import data_directory
 from ullage.store.changes import Subscription, Watchers
 from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_checkpoint
-from ullage.store.failures import ReadOnlyStore, failure
+from ullage.store.failures import UNREADABLE, ReadOnlyStore, damaged, failure
 from ullage.store.following import Follower, look
 from ullage.store.fork import copy_session
 from ullage.store.opening import open_for_reading
@@ -52,7 +52,7 @@ class SqliteStore:
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ullage store reader")
         self._mine = threading.local()
         self._connections: list[sqlite3.Connection] = []
-        self._was_opened = False
+        self._is_only_read = False
 
     # -- sessions --
 
@@ -270,10 +270,11 @@ class SqliteStore:
 
     async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What ``work`` gives, of one state of the database. Raises what it raises, and ``StoreUnavailable``."""
-        if not self._was_opened:
-            with suppress(ReadOnlyStore):
+        if not (self._writer.was_opened or self._is_only_read):
+            try:
                 await self._writer.open()
-            self._was_opened = True
+            except ReadOnlyStore:
+                self._is_only_read = True
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._pool, self._inside, work)
@@ -293,3 +294,5 @@ class SqliteStore:
                 database.execute("COMMIT")
         except sqlite3.Error as problem:
             raise failure(problem, self.path) from problem
+        except UNREADABLE as problem:
+            raise damaged(problem, self.path) from problem

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ullage.errors import StoreUnavailable, UllageError
-from ullage.store.failures import failure
+from ullage.store.failures import UNREADABLE, damaged, failure
 from ullage.store.opening import open_for_writing
 from ullage.store.statements import statements
 from ullage.store.transaction import Change, Transaction
@@ -77,6 +77,8 @@ class Writer:
         self._is_closed = False
         self._database: sqlite3.Connection | None = None
         self._inode = 0
+        self.was_opened = False
+        """Whether the database could be opened, so that readers find its tables."""
         self._data_version = self._newest_event = self._newest_draft = -1
         self._polled = 0.0
 
@@ -214,6 +216,10 @@ class Writer:
             assert write.work is not None, "a look is no write"
             write.result = write.work(transaction)
             write.changes = transaction.changes
+        except UNREADABLE as problem:
+            database.execute("ROLLBACK TO one")
+            write.problem = damaged(problem, self.path)
+            write.problem.__cause__ = problem
         except (UllageError, sqlite3.IntegrityError) as problem:
             database.execute("ROLLBACK TO one")
             write.problem = failure(problem, self.path) if isinstance(problem, sqlite3.Error) else problem
@@ -229,6 +235,7 @@ class Writer:
         if self._database is None:
             self._database = open_for_writing(self.path)
             self._inode = os.stat(self.path).st_ino
+            self.was_opened = True
         try:
             inode = os.stat(self.path).st_ino
         except OSError:

@@ -1,0 +1,91 @@
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.importers.folding import FIXTURES, Folded
+from ullage.errors import NotASession, UnreadableInput
+from ullage.importers import find_sessions, read
+from ullage.importers.ullage_database import FILE, VERSION, own_directory
+from ullage.store import opening, sqlite
+from ullage.store.calibration import data_directory
+from ullage.store.sqlite import SqliteStore
+
+LOG = FIXTURES / "ullage" / "session.jsonl"
+
+
+async def filled(path: Path) -> SqliteStore:
+    """A store with an older session and that of the fixture, still open."""
+    store = SqliteStore(path)
+    await store.create("older")
+    await store.create("3f0c1a52-shop", read(LOG).events)
+    return store
+
+
+async def test_a_session_is_read_from_the_database_while_its_program_has_it_open(tmp_path: Path) -> None:
+    store = await filled(tmp_path / "x.db")
+    for wanted in ("", "3f0c1a52-shop"):
+        session = read(tmp_path / "x.db", session=wanted)
+        assert session.events == tuple(await store.read("3f0c1a52-shop"))
+        assert (session.format, session.title, session.cwd) == ("ullage", "Fix the price test.", "/home/ann/shop")
+        assert (session.other_sessions, session.skipped) == (1, ())
+        Folded(session.events)
+    assert read(tmp_path / "x.db", session="older").events == ()
+    with pytest.raises(NotASession, match="no session unheard-of"):
+        read(tmp_path / "x.db", session="unheard-of")
+    await store.close()
+
+
+async def test_our_own_sessions_are_found_in_their_place(tmp_path: Path) -> None:
+    store = await filled(tmp_path / "data" / FILE)
+    found = find_sessions({"ULLAGE_DATA": str(tmp_path / "data")}, tmp_path)
+    assert [(place.format, place.session, place.cwd) for place in found.places] == [
+        ("ullage", "3f0c1a52-shop", "/home/ann/shop"),
+        ("ullage", "older", ""),
+    ]
+    await store.close()
+
+
+def test_the_store_and_its_importer_agree_where_and_what_it_is(tmp_path: Path) -> None:
+    assert FILE == sqlite.FILE
+    assert VERSION == opening.VERSION
+    for platform in ("linux", "darwin", "win32"):
+        for environment in (
+            {"HOME": str(tmp_path)},
+            {"HOME": str(tmp_path), "XDG_DATA_HOME": "/shared", "LOCALAPPDATA": "/local"},
+            {"HOME": str(tmp_path), "XDG_DATA_HOME": "relative"},
+            {"ULLAGE_DATA": "/own"},
+        ):
+            assert own_directory(environment, tmp_path, platform) == data_directory(environment, platform=platform)
+
+
+async def test_a_database_of_a_newer_version_or_without_sessions_says_so(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    opening.open_for_writing(path).close()
+    with pytest.raises(NotASession, match="no session at all"):
+        read(path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(UnreadableInput, match="newer Ullage"):
+        read(path)
+    found = find_sessions({"ULLAGE_DATA": str(tmp_path)}, tmp_path)
+    assert ["newer Ullage" in looked.problem for looked in found.looked if looked.problem] == [True]
+
+
+async def test_a_damaged_database_never_raises_anything_untyped(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.db"
+    await (await filled(whole)).close()
+    data = whole.read_bytes()
+    chance = random.Random(1)
+    for _ in range(60):
+        damaged = bytearray(data)
+        for _ in range(chance.choice((1, 40, 400))):
+            damaged[chance.randrange(100, len(damaged))] = chance.randrange(256)
+        path = tmp_path / "damaged.db"
+        path.write_bytes(damaged)
+        try:
+            Folded(read(path).events)
+        except (UnreadableInput, NotASession):
+            continue
