@@ -93,7 +93,7 @@ def test_no_step_of_a_loop_is_made_twice(target: tuple[str, str, str], policy: R
     growing = GrowingCodec()
     before: Made | None = None
     for at in range(20):
-        request = asked(target, *growing.extended(step(at) if at else [user("u")]))
+        request = replace(asked(target), messages=growing.extended(step(at) if at else [user("u")]))
         made = growing.prepare(request, policy=policy)
         if before is not None:
             assert kept(made, before) == len(before.encoded.blocks)
@@ -128,7 +128,7 @@ def test_what_was_handed_out_before_another_request_is_compared() -> None:
     growing.prepare(asked(TARGETS[0], user("u"), *step(1)))
     handed = growing.extended(step(2))
     growing.prepare(asked(TARGETS[0], user("other")))
-    every = Asked(asked(TARGETS[0], *handed), EVERYTHING, Options())
+    every = Asked(replace(asked(TARGETS[0]), messages=handed), EVERYTHING, Options())
     assert_same(grown(growing, every), in_one_piece(every), "handed out")
 
 
