@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable
 from itertools import takewhile
 from typing import Any
 
-from ullage.errors import SettingError
+from msgspec.structs import replace
+
+from ullage.errors import SettingError, UnreadableInput
 from ullage.events import (
+    Calibrated,
     CallEnded,
     CallStarted,
     CompactionCommitted,
@@ -37,6 +40,7 @@ from ullage.meter.carried import Carried
 from ullage.meter.clearing import cleared
 from ullage.meter.departed import Changed, Departed
 from ullage.meter.forecast import Forecaster
+from ullage.meter.growth import NOTHING_COUNTED
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.origin import Origin
 from ullage.meter.spend import Purpose
@@ -44,6 +48,7 @@ from ullage.meter.state import State
 from ullage.meter.track import Step
 from ullage.meter.view import Entry, View
 from ullage.reasoning import ReasoningPolicy
+from ullage.tokens.calibration import calibration_from_json
 from ullage.usage import Usage
 
 
@@ -133,6 +138,15 @@ class Fold(State):
         if self.unlogged is not None:
             self.unlogged *= ratio
 
+    def _calibrated(self, event: Calibrated) -> None:
+        """What was known when the session began; what its own calls taught follows from them."""
+        if event.call or bytes(event.state) == b"null":
+            return
+        try:
+            self.calibration = calibration_from_json(event.state)
+        except UnreadableInput:  # whoever wrote it, the session is there: it learns anew
+            return
+
     def _limit(self, event: LimitLearnt) -> None:
         if not self.model or not event.model or event.model == self.model:
             self.limits = self.limits.learn(event)
@@ -188,7 +202,7 @@ class Fold(State):
         usage = self.usages.get(entry.call)
         tokens = self.forecaster.hidden(entry, usage)
         if tokens > 0:
-            self.carried.put(entry.id, tokens)
+            self.carried.put(entry.id, tokens, self.forecaster.rests(entry, usage))
 
     def _message(self, event: MessageAdded) -> None:
         message = event.message
@@ -367,6 +381,7 @@ class Fold(State):
             earlier=self.earlier_reasoning(),
             reasoning=self.earlier_reasoning(with_last=True),
             messages=self.view.tokens,
+            rests=self.carried.turn_rests,
             forecast=self.forecast(),
             user_turn=self.user_turn,
             results=self.since.results,
@@ -398,7 +413,10 @@ class Fold(State):
                 self.marks[:0] = pending.marks
             return
         if pending is not None:
+            rules = self.calibration.of(self.provider, self.model).flipped
             self.calibration = self.forecaster.learn(self.calibration, pending, policy=self.policy, actual=context)
+            if self.calibration.of(self.provider, self.model).flipped != rules:  # what it held, by the rule as it is
+                pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True))
         self._set_anchor(event.call, usage, context, pending)
 
     def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:
@@ -422,6 +440,7 @@ class Fold(State):
             fixed=pending.fixed if pending is not None else self.fixed.tokens,
             reasoning=pending.reasoning if pending is not None else 0.0,
             messages=messages,
+            rests=pending.rests if pending is not None else NOTHING_COUNTED,
             stream=pending.stream if pending is not None else False,
         )
         self.output = own[-1] if own else None
@@ -463,6 +482,7 @@ class Fold(State):
 _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     SessionStarted: Fold._started,
     ModelChanged: Fold._model,
+    Calibrated: Fold._calibrated,
     LimitLearnt: Fold._limit,
     SystemChanged: Fold._system,
     ToolsChanged: Fold._tools,
