@@ -127,7 +127,7 @@ def test_what_was_handed_out_before_another_request_is_compared() -> None:
     growing = GrowingCodec()
     growing.prepare(asked(TARGETS[0], user("u"), *step(1)))
     handed = growing.extended(step(2))
-    growing.prepare(asked(TARGETS[0], user("other")))
+    growing.prepare(asked(TARGETS[0], user("other", "something else")))
     every = Asked(replace(asked(TARGETS[0]), messages=handed), EVERYTHING, Options())
     assert_same(grown(growing, every), in_one_piece(every), "handed out")
 
