@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from tests.sweeps.mortal import CountingLoop, Switch, mortal
+from tests.sweeps.mortal import CountingLoop, Switch, cramp, mortal
 from tests.sweeps.orders import SESSION, Order, Piece, Report, Shown
 from ullage.encoding import encode
-from ullage.errors import SessionNotFound, UllageError
+from ullage.errors import SessionNotFound, StoreError, UllageError
 from ullage.events import CallStarted, MessageAdded, QueueLeft, ToolStarted, TurnEnded
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Result, Session
@@ -118,7 +118,9 @@ def agent_of(order: Order, store: Store, tools: tuple[AgentTool, ...]) -> Agent:
 def converse(order: Order) -> None:
     """Open the session, say what is to be said, and wait until it rests. Whoever is asked to allow a call does so if
     the order says ``approved``, with its ``note``, and otherwise leaves it waiting."""
-    switch = Switch(order.kill)
+    if order.more.get("as_nobody") and os.getuid() == 0:
+        os.setuid(65_534)  # whom modes mean something to
+    switch = Switch(order)
     with asyncio.Runner(loop_factory=lambda: CountingLoop(switch)) as runner:
         report = runner.run(_converse(order, switch))
     order.file("report").write_bytes(
@@ -127,14 +129,21 @@ def converse(order: Order) -> None:
 
 
 async def _converse(order: Order, switch: Switch) -> Report:
-    report = await found(order)
+    report = Report() if order.more.get("looks_not") else await found(order)
     store = mortal(SqliteStore(order.database), switch)
     agent = agent_of(order, store, tools_of(Path(order.directory), switch))
     try:
         async with agent.session(SESSION) as session:
-            result = await _say(order, session, switch)
+            try:
+                result = await _say(order, session, switch)
+            except StoreError as problem:
+                if order.kill.does != "cramp":
+                    raise
+                report = with_problem(await found(order), problem)
+                cramp(None)
+                result = await _say(order, session, switch)
     except UllageError as problem:
-        return msgspec.structs.replace(report, error=str(problem), error_kind=type(problem).__name__)
+        return with_problem(report, problem)
     finally:
         await store.close()
     return with_result(report, result)
@@ -240,6 +249,11 @@ async def found(order: Order) -> Report:
     return Report(before=tuple(encode(event).decode() for event in events), drafts=drafts)
 
 
+def with_problem(report: Report, problem: UllageError) -> Report:
+    """The report with what the process was told."""
+    return msgspec.structs.replace(report, error=str(problem), error_kind=type(problem).__name__)
+
+
 def with_result(report: Report, result: Result) -> Report:
     """The report with how the session came to rest."""
     return msgspec.structs.replace(
@@ -258,7 +272,7 @@ def race(order: Order) -> None:
 async def _race(order: Order) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(str(order.more["port"])))
     store = SqliteStore(order.database)
-    agent = agent_of(order, store, tools_of(Path(order.directory), Switch(order.kill)))
+    agent = agent_of(order, store, tools_of(Path(order.directory), Switch(order)))
     try:
         for number in range(int(str(order.more["rounds"]))):
             writer.write(b".")

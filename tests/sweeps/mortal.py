@@ -3,28 +3,56 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import resource
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextvars import Context
+from pathlib import Path
 from typing import Any, cast
 
-from tests.sweeps.orders import Kill
+from tests.sweeps.orders import Order
 from ullage.store.store import Store
 
 
 class Switch:
-    """Counts the points that are reached, and at the one it was told kills the process, or stops it."""
+    """Counts the points that are reached, and does at the one it was told what it was told: see ``Kill``."""
 
-    def __init__(self, kill: Kill) -> None:
-        self._kill = kill
+    def __init__(self, order: Order) -> None:
+        self._kill = order.kill
+        self._log = order.database.with_name(f"{order.database.name}-wal")
+        self._database = order.database
         self.counts: Counter[str] = Counter()
 
     def reach(self, kind: str) -> None:
         self.counts[kind] += 1
-        if kind == self._kill.kind and self.counts[kind] == self._kill.at:
-            os.kill(os.getpid(), signal.SIGSTOP if self._kill.stops else signal.SIGKILL)
+        if kind != self._kill.kind or self.counts[kind] != self._kill.at:
+            return
+        match self._kill.does:
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "stop":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            case "cramp":
+                cramp(self._log.stat().st_size if self._log.exists() else 0)
+            case "spoil":
+                for file in (self._database, self._log):
+                    spoil(file)
+
+
+def cramp(size: int | None) -> None:
+    """No file of this process may grow beyond this many bytes; ``None``: there is room again."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most if size is None else size, most))
+
+
+def spoil(file: Path) -> None:
+    """Overwrite all of a file but its length."""
+    size = file.stat().st_size
+    with file.open("r+b") as opened:
+        opened.write(b"\xa5" * size)
 
 
 class FakeMortalStore:
@@ -36,9 +64,9 @@ class FakeMortalStore:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
-        if name == "watch":
-            return method
-        return self._followed(method) if name == "follow" else self._counted(method)
+        if name == "follow":
+            return self._followed(method)
+        return self._counted(method) if inspect.iscoroutinefunction(method) else method
 
     def _counted(self, method: Callable[..., Any]) -> Callable[..., Any]:
         async def counted(*args: Any, **more: Any) -> Any:

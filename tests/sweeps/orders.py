@@ -18,13 +18,15 @@ class Kill(msgspec.Struct, frozen=True):
     which is every point at which a coroutine goes on. ``shown``: behind each frame that a display was given; ``shown text``,
     ``shown call`` and so on behind pieces of that kind. ``tool …``:
     a place inside a tool. ``paused``: the session waits for a person. ``quiet``: an answer streams and nothing more comes.
-    ``time``: from outside, ``at`` milliseconds after the process began. With ``stops`` it is stopped as by Ctrl-Z
-    instead.
+    ``time``: from outside, ``at`` milliseconds after the process began.
+
+    ``does`` is what happens instead of death: ``stop`` as by Ctrl-Z; ``cramp``: no file may grow beyond what the
+    database's log has now, as on a full disk; ``spoil``: the database and its log are overwritten.
     """
 
     kind: str = ""
     at: int = 0
-    stops: bool = False
+    does: Literal["kill", "stop", "cramp", "spoil"] = "kill"
 
 
 class Said(msgspec.Struct, frozen=True):

@@ -111,7 +111,7 @@ class Stopped:
 async def stopped(forks: Forks, runs: Runs) -> AsyncIterator[Stopped]:
     await runs.warm()
     order = runs.order(
-        "one", "first", kill=Kill("tool linger lasts", 1, stops=True), said=LINGERS, lease_ttl_s=TTL_S
+        "one", "first", kill=Kill("tool linger lasts", 1, does="stop"), said=LINGERS, lease_ttl_s=TTL_S
     )
     process = forks.start(order)
     pid = await process.begun
