@@ -1,6 +1,7 @@
 import pytest
 
 from ullage.meter.carried import Carried
+from ullage.meter.growth import Counted
 from ullage.reasoning import ReasoningPolicy
 
 EARLIER, NOW, LAST = 1000.0, 300.0, 20.0
@@ -58,3 +59,27 @@ def test_a_reported_amount_takes_the_place_of_an_estimate_without_moving_turns(c
     carried.put("now", 310.0)
     assert carried.all == 1500 + 310 + LAST
     assert carried.turn == 310 + LAST
+
+
+def test_a_turn_that_is_not_counted_takes_its_last_answer_along_once(carried: Carried) -> None:
+    counted = carried.counted(ReasoningPolicy(), in_loop=False, across_turns=True, user_turn=False, without="last")
+    assert counted == EARLIER
+    counted = carried.counted(ReasoningPolicy(), in_loop=False, across_turns=True, user_turn=False, without="earlier")
+    assert counted == 0
+
+
+def test_what_the_turns_amounts_rest_on_is_their_sum() -> None:
+    carried = Carried()
+    carried.put("a", 100.0, Counted(40.0, 1))
+    carried.put("b", 50.0, Counted(10.0, 2))
+    carried.put("reported", 70.0)
+    assert carried.turn_rests == Counted(50.0, 3)
+    carried.put("a", 90.0)
+    assert carried.turn_rests == Counted(10.0, 2)
+    carried.remove("b")
+    assert carried.turn_rests == Counted()
+    carried.put("c", 30.0, Counted(5.0, 1))
+    carried.begin_turn()
+    assert carried.turn_rests == Counted()
+    carried.put("c", 30.0, Counted(6.0, 1))
+    assert carried.turn_rests == Counted()
