@@ -107,7 +107,7 @@ def glob_pattern(glob: str) -> str:
             out, at = out + ".*", at + 2
             continue
         if rest[0] == "[" and (end := rest.find("]", 2)) > 0:
-            body = rest[1:end].replace("\\", "\\\\")
+            body = re.sub(r"([\\[&~|])", r"\\\1", rest[1:end])  # what only a regular expression gives a meaning
             out, at = out + f"[{'^' + body[1:] if body[0] == '!' else body}]", at + end + 1
             continue
         if rest[0] == "{" and "}" in rest:
