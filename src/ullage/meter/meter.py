@@ -287,8 +287,11 @@ class Meter:
         """The messages in view, in order."""
         return tuple(entry.message for entry in self._fold.view)
 
-    def request(self, *, stream: bool = False) -> Request:
-        """The next request as the events have it: model, system, tools, parameters and the messages in view."""
+    def request(self, *, stream: bool = False, messages: tuple[Message, ...] | None = None) -> Request:
+        """The next request as the events have it: model, system, tools, parameters and the messages in view.
+
+        Whoever has the messages already, in the order they go out, gives them: then they are not collected.
+        """
         fold = self._fold
         return Request(
             wire=fold.wire,
@@ -296,7 +299,7 @@ class Meter:
             provider=fold.provider,
             system=fold.system or (),
             tools=fold.tools or (),
-            messages=self.messages,
+            messages=self.messages if messages is None else messages,
             params=fold.params,
             stream=stream,
         )

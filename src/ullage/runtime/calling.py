@@ -78,9 +78,10 @@ async def call_model(work: Work, step: CallModel) -> None:
     except ProviderError as problem:
         answer = problem
     if isinstance(answer, ProviderError):
-        await ledger.write(failed(call, answer, work), ends_draft=call)
+        await ledger.write([*repaired(call, work.outgoing.repairs), *failed(call, answer, work)], ends_draft=call)
         return
-    await ledger.write(ended(call, answer), ends_draft=call)
+    repairs = repaired(call, work.outgoing.repairs)
+    await ledger.write([*repairs, *ended(call, answer)], ends_draft=call)
     reading = await work.record_reading()
     for hook in work.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
@@ -109,9 +110,16 @@ async def learn_limits(work: Work) -> None:
 
 
 def request_of(work: Work) -> Request:
-    """The next request: the view, with the results of each answer in the order of its calls."""
-    request = work.ledger.meter.request(stream=work.settings.stream)
-    return replace(request, messages=in_view(request.messages))
+    """The next request: the view, with the results of each answer in the order of its calls.
+
+    Where messages were only added since the last one, this costs what was added.
+    """
+    meter, outgoing = work.ledger.meter, work.outgoing
+    if outgoing.added is not None and len(meter) == outgoing.sent + len(outgoing.added):
+        messages = outgoing.growing.extended(in_view(outgoing.added))
+    else:
+        messages = in_view(meter.messages)
+    return meter.request(stream=work.settings.stream, messages=messages)
 
 
 def options_of(work: Work, step: CallModel) -> Options:
@@ -123,7 +131,7 @@ def options_of(work: Work, step: CallModel) -> Options:
 def asked_output(work: Work) -> int | None:
     """The most output a call asks for of itself; ``None`` where the wire need not say and nobody did."""
     meter, asked = work.ledger.meter, work.settings.max_output
-    if asked is None and meter.request().wire == "messages":
+    if asked is None and meter.fold.wire == "messages":
         asked = MAX_OUTPUT
     most = meter.limits.max_output
     return asked if asked is None or most is None else min(asked, most.tokens)
@@ -154,6 +162,7 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
         retries=Retries(tries=settings.tries),
         on_retry=note_retry,
         sleep=pause,
+        make=work.outgoing.prepare,
     )
     drafting = Drafting(ledger.store, ledger.held, call, flush_s=settings.flush_s, flush_bytes=settings.flush_bytes)
     async with drafting, aclosing(events) as coming:
@@ -198,7 +207,7 @@ def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
         cap = problem.limit if problem.input_alone else None
         events.append(
             LimitLearnt(
-                model=work.ledger.meter.request().model,
+                model=work.ledger.meter.fold.model,
                 source="error",
                 window=None if problem.input_alone else problem.limit,
                 input_cap=cap,

@@ -28,6 +28,7 @@ from ullage.meter.reading import Reading
 from ullage.runtime.compactions import Compactions
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger
+from ullage.runtime.outgoing import Outgoing
 from ullage.runtime.precedence import Layer, Resolved, resolve
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import taken
@@ -84,6 +85,7 @@ class Work:
     """Bytes of images and files that were in view, by their source."""
     usage_seen: Usage | None = None
     """What the call under way has reported of its usage so far."""
+    outgoing: Outgoing = field(default_factory=Outgoing)
     wanted: list[str] | None = None
     """Sources that came into view and whose bytes are to be loaded; ``None`` before the view was looked through."""
     checkpointed: int = 0
@@ -92,6 +94,7 @@ class Work:
     def note(self, event: Event) -> None:
         """Remember what later steps need of an event."""
         self.memory = remember(self.memory, event)
+        self.outgoing.note(event)
         if self.wanted is not None and isinstance(event, MessageAdded | MessageReplaced):
             self.wanted += sources_of(event.message)
 
