@@ -22,8 +22,9 @@ from ullage.encoding import encode
 from ullage.errors import UllageError
 from ullage.events import CallEnded, CancelAsked, Event, MessageAdded, Queued, QueueEdited, QueueLeft, TurnStarted
 from ullage.store.drafts import read_drafts
+from ullage.store.head import head
 from ullage.store.leases import new_owner
-from ullage.store.ledger import head, read
+from ullage.store.ledger import read
 from ullage.store.opening import open_for_writing
 from ullage.store.queue import pending
 from ullage.store.sqlite import SqliteStore

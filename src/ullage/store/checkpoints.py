@@ -6,7 +6,7 @@ import sqlite3
 import zlib
 from typing import NamedTuple
 
-from ullage.store.ledger import Head
+from ullage.store.head import Head
 from ullage.store.rows import LEVEL
 from ullage.store.statements import statements
 from ullage.store.store import Checkpoint

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.errors import LedgerError
-from ullage.store.ledger import Head
+from ullage.store.head import Head
 from ullage.store.rows import pack, unpack
 from ullage.store.statements import statements
 from ullage.store.store import DraftPiece

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from ullage.events import Event
 from ullage.store.drafts import DraftRow, read_drafts
-from ullage.store.ledger import Head, head, read
+from ullage.store.head import Head, head
+from ullage.store.ledger import read
 from ullage.store.store import DraftPiece
 from ullage.store.transaction import Change
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ullage.errors import LedgerError
 from ullage.events import Event, Forked, QueueLeft
-from ullage.store.ledger import create, head, read, write
+from ullage.store.head import head
+from ullage.store.ledger import create, read, write
 from ullage.store.statements import statements
 from ullage.store.transaction import Transaction
 

@@ -6,7 +6,7 @@ import sqlite3
 from hashlib import sha256
 
 from ullage.errors import SessionNotFound
-from ullage.store.ledger import Head
+from ullage.store.head import Head
 from ullage.store.statements import statements
 from ullage.store.transaction import Transaction
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ullage.errors import LeaseLost, SessionBusy
-from ullage.store.ledger import Head, head
+from ullage.store.head import Head, head
 from ullage.store.store import Lease
 from ullage.store.transaction import Change, Transaction
 

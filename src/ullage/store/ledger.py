@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-from ullage.errors import CommandRefused, LedgerError, SessionNotFound
+from ullage.errors import CommandRefused, LedgerError
 from ullage.events import Event, Forked, MessageAdded, ModelChanged, Queued, SessionStarted
 from ullage.messages import Message, TextPart
+from ullage.store.head import Head, head
 from ullage.store.queue import follow_queue
 from ullage.store.rows import Row, number, to_event, to_row
 from ullage.store.statements import statements
@@ -17,28 +17,6 @@ from ullage.store.store import SessionRow
 from ullage.store.transaction import Change, Transaction
 
 TITLE_LENGTH = 80
-
-
-class Head(NamedTuple):
-    """Where a session stands. ``now`` is the database's clock, ``expires`` by it the end of the owner's lease."""
-
-    session: str
-    key: int
-    seq: int
-    owner: str
-    generation: int
-    expires: float
-    title: str
-    model: str
-    now: float
-
-
-def head(database: sqlite3.Connection, session: str) -> Head:
-    """Raises ``SessionNotFound``."""
-    row = database.execute(statements()["head"], (session,)).fetchone()
-    if row is None:
-        raise SessionNotFound(f"There is no session {session!r} in this store.")
-    return Head(session, *row)
 
 
 def create(work: Transaction, session: str, origin: str, events: Sequence[Event] = ()) -> Head:

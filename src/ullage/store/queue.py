@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ullage.errors import CommandRefused
 from ullage.events import Event, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
+from ullage.store.head import Head
 from ullage.store.rows import Row, to_event
 from ullage.store.statements import statements
 from ullage.store.store import QueueKind, QueueState, Receipt
 from ullage.store.transaction import Transaction
-
-if TYPE_CHECKING:
-    from ullage.store.ledger import Head
 
 
 class Queueing(NamedTuple):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ullage.store.head import Head, head
 from ullage.store.leases import busy, holder
-from ullage.store.ledger import Head, head
 from ullage.store.transaction import Change, Transaction
 
 _OF_A_SESSION = ("delete_queue", "delete_drafts", "delete_checkpoint", "delete_kept", "delete_events", "delete_session")

@@ -22,6 +22,7 @@ from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_chec
 from ullage.store.failures import UNREADABLE, ReadOnlyStore, damaged, failure
 from ullage.store.following import Follower, look
 from ullage.store.fork import copy_session
+from ullage.store.head import head
 from ullage.store.opening import open_for_reading
 from ullage.store.retention import delete, delete_unchanged
 from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow
@@ -73,7 +74,7 @@ class SqliteStore:
 
     async def delete(self, session: str) -> None:
         def work(inside: Transaction) -> None:
-            delete(inside, ledger.head(inside.database, session))
+            delete(inside, head(inside.database, session))
 
         await self._writer.perform(work, durable=True)
         await self._writer.give_room_back()
@@ -100,18 +101,18 @@ class SqliteStore:
 
     async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> list[Event]:
         def work(database: sqlite3.Connection) -> list[Event]:
-            return list(ledger.read(database, ledger.head(database, session), after=after, limit=limit))
+            return list(ledger.read(database, head(database, session), after=after, limit=limit))
 
         return await self._read(work)
 
     def read_now(self, session: str, seqs: Sequence[int]) -> list[Event]:
-        return self._inside(lambda database: ledger.read_these(database, ledger.head(database, session), seqs))
+        return self._inside(lambda database: ledger.read_these(database, head(database, session), seqs))
 
     # -- the driver --
 
     async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         def work(inside: Transaction) -> Lease:
-            return leases.acquire(inside, ledger.head(inside.database, session), owner, ttl_s)
+            return leases.acquire(inside, head(inside.database, session), owner, ttl_s)
 
         return await self._writer.perform(work)
 
@@ -142,7 +143,7 @@ class SqliteStore:
 
     async def read_draft(self, session: str, *, call: str = "", after: int = -1) -> list[DraftPiece]:
         def work(database: sqlite3.Connection) -> list[DraftPiece]:
-            rows = drafts.read_drafts(database, ledger.head(database, session))
+            rows = drafts.read_drafts(database, head(database, session))
             pieces = (piece for row in rows for piece in row.pieces)
             return [piece for piece in pieces if piece.offset > after and call in ("", piece.call)]
 
@@ -153,19 +154,19 @@ class SqliteStore:
         await self._writer.perform(lambda inside: save_checkpoint(inside, leases.held(inside, lease), packed))
 
     async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
-        return await self._read(lambda database: read_checkpoint(database, ledger.head(database, session), made_by))
+        return await self._read(lambda database: read_checkpoint(database, head(database, session), made_by))
 
     # -- everybody --
 
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
         def work(inside: Transaction) -> tuple[Event, ...]:
-            return ledger.write(inside, ledger.head(inside.database, session), events)
+            return ledger.write(inside, head(inside.database, session), events)
 
         return await self._writer.perform(work, durable=True)
 
     async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
         def work(inside: Transaction) -> Receipt:
-            where = ledger.head(inside.database, session)
+            where = head(inside.database, session)
             receipt, queued = queue.send(inside, where, message, kind)
             if queued is not None:
                 ledger.write(inside, where, [queued])
@@ -174,11 +175,11 @@ class SqliteStore:
         return await self._writer.perform(work, durable=True)
 
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
-        return await self._read(lambda database: queue.pending(database, ledger.head(database, session)))
+        return await self._read(lambda database: queue.pending(database, head(database, session)))
 
     async def edit(self, session: str, message: Message) -> Receipt:
         def work(inside: Transaction) -> Receipt:
-            where = ledger.head(inside.database, session)
+            where = head(inside.database, session)
             ledger.write(inside, where, [QueueEdited(message=message)])
             row = queue.queued(inside.database, where.key, message.id)
             assert row is not None, "an edit of a message that was never queued was written"
@@ -188,7 +189,7 @@ class SqliteStore:
 
     async def withdraw(self, session: str, message_id: str) -> Message:
         def work(inside: Transaction) -> Message:
-            where = ledger.head(inside.database, session)
+            where = head(inside.database, session)
             row = queue.queued(inside.database, where.key, message_id)
             if row is None or row.state != "pending":
                 raise CommandRefused(queue.no_longer_waits(inside.database, where.key, message_id))
@@ -202,19 +203,19 @@ class SqliteStore:
         handle = await asyncio.get_running_loop().run_in_executor(self._pool, kept.handle_of, data)
 
         def work(inside: Transaction) -> str:
-            return kept.keep(inside, ledger.head(inside.database, session), handle, data)
+            return kept.keep(inside, head(inside.database, session), handle, data)
 
         return await self._writer.perform(work)
 
     async def kept(self, session: str, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
         def work(database: sqlite3.Connection) -> bytes:
-            return kept.kept(database, ledger.head(database, session), handle, start, size)
+            return kept.kept(database, head(database, session), handle, start, size)
 
         return await self._read(work)
 
     async def handles(self, session: str) -> list[str]:
         """The handles of all that the session keeps. Raises ``SessionNotFound``."""
-        return await self._read(lambda database: kept.handles(database, ledger.head(database, session)))
+        return await self._read(lambda database: kept.handles(database, head(database, session)))
 
     @asynccontextmanager
     async def watch(self, session: str) -> AsyncIterator[Subscription]:
@@ -223,7 +224,7 @@ class SqliteStore:
         try:
             with suppress(ReadOnlyStore):
                 await self._writer.open()
-            await self._read(lambda database: ledger.head(database, session))
+            await self._read(lambda database: head(database, session))
             yield subscription
         finally:
             self._watchers.remove(subscription)
