@@ -1,0 +1,70 @@
+import asyncio
+
+import pytest
+
+from ullage.errors import StoreUnavailable
+from ullage.events import TurnStarted
+from ullage.store.changes import MOST_HELD, Subscription, Watchers
+from ullage.store.transaction import Change
+
+STORED = Change("s", 1, (TurnStarted(turn="t", seq=1),))
+
+
+async def test_a_watcher_is_told_of_its_session_alone() -> None:
+    watchers, subscription = Watchers(), Subscription("s")
+    assert not watchers.is_listening()
+    watchers.add(subscription)
+    assert watchers.is_listening()
+    watchers.tell([Change("other", 1, STORED.stored)])
+    watchers.tell_foreign({"other"})
+    assert not await subscription.wait(0.01)
+    watchers.tell([STORED])
+    assert await subscription.wait(1)
+    assert subscription.take() == ([STORED], False)
+    watchers.remove(subscription)
+    watchers.remove(subscription)
+    assert not watchers.is_listening()
+
+
+@pytest.mark.parametrize("sessions", [None, {"s"}])
+async def test_what_another_process_stored_has_to_be_looked_up(sessions: set[str] | None) -> None:
+    watchers, subscription = Watchers(), Subscription("s")
+    watchers.add(subscription)
+    watchers.tell_foreign(sessions)
+    assert await subscription.wait(1)
+    assert subscription.take() == ([], True)
+    assert subscription.take() == ([], False)
+
+
+async def test_a_watcher_that_takes_nothing_is_told_to_look_instead_of_filling_the_memory() -> None:
+    subscription = Subscription("s")
+    for _ in range(MOST_HELD + 1):
+        subscription.hear(STORED)
+    assert subscription.take() == ([], True)
+
+
+async def test_a_change_that_stored_nothing_has_to_be_looked_up() -> None:
+    subscription = Subscription("s")
+    subscription.hear(Change("s"))
+    assert subscription.take() == ([], True)
+
+
+async def test_the_end_of_the_store_ends_the_waiting() -> None:
+    watchers, subscription = Watchers(), Subscription("s")
+    watchers.add(subscription)
+    waiting = asyncio.create_task(subscription.wait())
+    await asyncio.sleep(0)
+    watchers.end()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await waiting
+
+
+def test_watchers_of_a_loop_that_was_closed_are_told_nothing() -> None:
+    watchers = Watchers()
+
+    async def watch() -> None:
+        watchers.add(Subscription("s"))
+
+    asyncio.run(watch())
+    watchers.tell([STORED])
+    watchers.end()
