@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,14 +13,15 @@ import msgspec
 import pytest
 
 from tests.sweeps.forks import fork_server
-from tests.sweeps.judging import Trace, judge, judge_ledger, judge_requests, judge_tools
+from tests.sweeps.judging import Trace, judge, judge_ledger
 from tests.sweeps.lives import agent_of, found, tools_of
-from tests.sweeps.mortal import Switch, spoil
+from tests.sweeps.mortal import Switch
 from tests.sweeps.orders import DATABASE, SESSION, Kill, Order, Report, effects_in, report_of
 from tests.sweeps.points import IS_THOROUGH, spread
 from tests.sweeps.sweep import Runs, error_of, ledger_of
 from tests.sweeps.wires import WIRES, exchanges_by_run, messages, script
 from ullage.errors import StoreUnavailable
+from ullage.events import TurnEnded
 from ullage.runtime.session import Session
 from ullage.simulators import Server, running
 from ullage.store.sqlite import SqliteStore
@@ -133,6 +134,28 @@ async def test_a_disk_that_is_full_from_any_write_on_is_said_and_loses_nothing(t
     assert told > 10
 
 
+async def test_whoever_follows_until_the_session_rests_is_told_that_its_store_fails(tmp_path: Path) -> None:
+    with running(script()) as server:
+        for full_at in (5, 12, 20):
+            directory = tmp_path / str(full_at)
+            directory.mkdir()
+            order = order_in(directory, f"followed-{full_at}", server)
+            store = SqliteStore(order.database)
+            full = FakeFullStore(store, 0)
+            agent = agent_of(order, cast(Store, full), tools_of(directory, Switch(order)))
+            async with asyncio.timeout(60), agent.session(SESSION) as session:
+                await session.send(order.said[0].text, id="task")
+                full.full_at = full.writes + full_at
+                with pytest.raises(StoreUnavailable):
+                    async for _ in session.events(after=0, until_rest=True):
+                        pass
+                full.full_at = 0
+                await session.send(order.said[0].text, id="task")
+                events = [event async for event in session.events(after=0, until_rest=True)]
+                assert isinstance(events[-1], TurnEnded)
+            await store.close()
+
+
 async def test_a_file_that_can_grow_no_more_stops_the_turn_with_an_error_and_goes_on_when_there_is_room(
     tmp_path: Path,
 ) -> None:
@@ -241,7 +264,7 @@ async def test_a_database_damaged_while_nobody_had_it_open_is_an_error_or_all_th
             with closing(sqlite3.connect(first.database)) as database:
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 size = database.execute("PRAGMA page_size").fetchone()[0]
-            whole = first.database.read_bytes()
+            whole, before = first.database.read_bytes(), await ledger_of_copy(first.database)
             errors = 0
             for page in range(len(whole) // size):
                 run = f"damaged-{page}"
@@ -260,8 +283,7 @@ async def test_a_database_damaged_while_nobody_had_it_open_is_an_error_or_all_th
                     assert str(order.database) in report.error, report
                 else:
                     assert report.reason == "finished"
-                    ledger = await ledger_of(order.database)
-                    judge_ledger([], ledger)
+                    judge_ledger(before, await ledger_of(order.database))
             assert errors > len(whole) // size // 3
             third = runs.order("one", "third")
             assert (await runs.whole(third)).reason == "finished", "what is whole goes on"

@@ -34,7 +34,6 @@ from ullage.events import (
     Rewound,
     SettingsChanged,
     TurnEnded,
-    TurnPaused,
     TurnResumed,
     Uncompacted,
 )
@@ -382,14 +381,49 @@ class Session:
         """Everything that happens, as it is stored: ledger rows, and pieces of answers that stream.
 
         ``after=0`` begins with the first event, ``None`` with what comes next. ``until_rest`` ends it when the session
-        rests or waits for a person. Leaving early changes nothing for the session.
+        rests or waits for a person, and raises what stopped its driver. Leaving early changes nothing for the session.
         """
         begin = (await self._open.store.about(self.id)).seq if after is None else after
         async with aclosing(self._open.store.follow(self.id, after=begin, offset=offset)) as events:  # type: ignore[type-var]
-            async for event in events:
-                yield event
-                if until_rest and isinstance(event, TurnEnded | TurnPaused) and await self._is_at_rest():
-                    return
+            if not until_rest:
+                async for event in events:
+                    yield event
+                return
+            async with aclosing(self._until_rest(events, begin)) as ending:  # type: ignore[type-var]
+                async for event in ending:
+                    yield event
+
+    async def _until_rest(
+        self, events: AsyncIterator[Event | DraftPiece], seen: int
+    ) -> AsyncIterator[Event | DraftPiece]:
+        """These events, up to the last one there is when the driver has nothing more to do."""
+        coming = asyncio.ensure_future(anext(events))
+        idle = asyncio.ensure_future(self._is_idle.wait())
+        end: int | None = None
+        try:
+            while end is None or seen < end:
+                await asyncio.wait([coming] if idle.done() else [coming, idle], return_when=asyncio.FIRST_COMPLETED)
+                if coming.done():
+                    event = coming.result()
+                    seen = seen if isinstance(event, DraftPiece) else event.seq
+                    yield event
+                    coming = asyncio.ensure_future(anext(events))
+                if idle.done() and end is None:
+                    end = await self._rests_at()
+                    if end is None and not self._is_idle.is_set():
+                        idle = asyncio.ensure_future(self._is_idle.wait())
+        finally:
+            for task in (coming, idle):
+                task.cancel()
+            await asyncio.wait([coming, idle])
+
+    async def _rests_at(self) -> int | None:
+        """The last event of a session that rests; ``None`` while it does not. Raises what stopped its driver."""
+        if not self._is_idle.is_set():
+            return None
+        if self._failure is not None:
+            raise self._failure
+        return (await self._driving.look()).ledger.loop.seq if await self._is_at_rest() else None
 
     async def _is_at_rest(self) -> bool:
         loop = (await self._driving.look()).ledger.loop
