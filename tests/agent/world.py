@@ -311,8 +311,20 @@ class World:
         goes_on = loop.outcome == "finished" and loop.stop == "paused"
         assert goes_on or not loop.steers, "what steers comes before the next call"
         check_pairs(in_view(self.view))
-        last = self.view[-1]
-        assert last.role != "assistant" or self.view[-1].interrupted is None
+        assert self.is_new_request(), "what was answered, if with nothing, is not asked again"
+        assert self.view[-1].role != "assistant" or self.view[-1].interrupted is None
+
+    def is_new_request(self) -> bool:
+        """Whether anything was said since the last answer, or that one is to be asked for again."""
+        for event in reversed(self.ledger):
+            match event:
+                case MessageAdded() | Rewound():
+                    return True
+                case CallEnded(purpose="main"):
+                    return event.outcome != "finished"
+                case _:
+                    pass
+        return True
 
     def call_model(self) -> None:
         self.check_call()
