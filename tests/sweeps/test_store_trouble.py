@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +25,7 @@ from ullage.events import TurnEnded
 from ullage.runtime.session import Session
 from ullage.simulators import Server, running
 from ullage.store.sqlite import SqliteStore
-from ullage.store.store import Store
+from ullage.store.store import DraftPiece, Store
 
 ANTHROPIC = WIRES[0]
 WRITES = ("create", "acquire", "renew", "release", "append", "draft", "save_checkpoint", "command", "send", "keep")
@@ -34,14 +34,15 @@ WRITES = ("create", "acquire", "renew", "release", "append", "draft", "save_chec
 class FakeFullStore:
     """A store whose disk is full from its ``full_at``-th write on, until there is room."""
 
-    def __init__(self, store: Store, full_at: int) -> None:
+    def __init__(self, store: Store, full_at: int, *, of: Sequence[str] = WRITES) -> None:
         self._store = store
+        self._writes = of
         self.full_at = full_at
         self.writes = 0
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
-        return self._limited(method) if name in WRITES else method
+        return self._limited(method) if name in self._writes else method
 
     def _limited(self, method: Callable[..., Any]) -> Callable[..., Any]:
         async def limited(*args: Any, **more: Any) -> Any:
@@ -154,6 +155,30 @@ async def test_whoever_follows_until_the_session_rests_is_told_that_its_store_fa
                 events = [event async for event in session.events(after=0, until_rest=True)]
                 assert isinstance(events[-1], TurnEnded)
             await store.close()
+
+
+async def test_a_cancel_whose_driver_can_store_nothing_is_an_error_and_is_done_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    with running(script(delay_s=0.05)) as server:
+        order = order_in(tmp_path, "cancelled", server)
+        store = SqliteStore(order.database)
+        full = FakeFullStore(store, 0, of=("append", "draft"))
+        agent = agent_of(order, cast(Store, full), tools_of(tmp_path, Switch(order)))
+        async with asyncio.timeout(60), agent.session(SESSION) as session:
+            await session.send(order.said[0].text, id="task")
+            async for event in session.events(after=0):
+                if isinstance(event, DraftPiece):
+                    break
+            full.full_at = 1
+            with pytest.raises(StoreUnavailable):
+                await session.cancel()
+            full.full_at = 0
+            result = await session.wait()
+            assert result.reason == "cancelled"
+            assert (await session.cancel()).cancelled
+        judge_ledger([], await ledger_of(order.database))
+        await store.close()
 
 
 async def test_a_file_that_can_grow_no_more_stops_the_turn_with_an_error_and_goes_on_when_there_is_room(

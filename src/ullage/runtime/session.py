@@ -44,6 +44,7 @@ from ullage.meter.spend import Spend
 from ullage.runtime.driver import Driver
 from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
+from ullage.tokens.calibration import Calibration
 
 Said = str | bytes | Path | Part
 """A piece of a message: text, an image's bytes, a file with an image in it, or a part made by hand."""
@@ -109,6 +110,10 @@ class Opener(Protocol):
         """Let go of what is shared."""
         ...
 
+    async def remember(self, learnt: Calibration) -> None:
+        """Keep what the session has learnt about its models."""
+        ...
+
     async def create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
         """Begin the session in the store if there is none of this id."""
         ...
@@ -166,6 +171,9 @@ class Session:
             assert self._serving is not None
             self._serving.cancel()
             await asyncio.wait([self._serving])
+            work = self._driving.work
+            if work is not None and work.learns:
+                await self._agent.remember(work.ledger.meter.calibration)
             await self._agent.leave()
 
     @property
@@ -269,7 +277,8 @@ class Session:
     async def cancel(self, tools: Literal["stop", "finish"] | None = None) -> CancelAnswer:
         """Stop what is under way and say what was kept. Returns once that is stored; processes end within 2 s after.
 
-        ``finish`` lets tools that run end and starts no other; a second cancel does not wait for them.
+        ``finish`` lets tools that run end and starts no other; a second cancel does not wait for them. Raises what
+        stopped the session's driver; then the cancel is stored, and done when the session is driven again.
         """
         store, work = self._open.store, await self._driving.look()
         how = tools or work.settings.cancel_tools
@@ -277,8 +286,11 @@ class Session:
         self._drive()
         returned: dict[str, Message] = {one.message.id: one.message for one in work.ledger.loop.queue}
         given_back: list[Message] = []
-        async with aclosing(store.follow(self.id, after=asked.seq)) as events:  # type: ignore[type-var]
-            async for event in events:
+        async with (
+            aclosing(store.follow(self.id, after=asked.seq)) as events,  # type: ignore[type-var]
+            aclosing(self._until_rest(events, asked.seq)) as ending,  # type: ignore[type-var]
+        ):
+            async for event in ending:
                 match event:
                     case QueueLeft(how="returned") if event.message_id in returned:
                         given_back.append(returned[event.message_id])
