@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import secrets
 import time
@@ -19,8 +20,10 @@ from contextlib import AsyncExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from ullage.errors import CommandRefused, SessionNotFound, SettingError
-from ullage.events import Event, SessionStarted, SettingsChanged
+import msgspec
+
+from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
+from ullage.events import Calibrated, Event, SessionStarted, SettingsChanged
 from ullage.messages import SystemBlock, clean_text
 from ullage.runtime.config_file import read_configs
 from ullage.runtime.hooks import Hook
@@ -28,16 +31,22 @@ from ullage.runtime.precedence import Layer, resolve
 from ullage.runtime.session import Result, Said, Session
 from ullage.runtime.settings import Settings
 from ullage.runtime.work import Shared
+from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore, data_directory
 from ullage.store.leases import new_owner
-from ullage.store.sqlite import SqliteStore
+from ullage.store.sqlite import FILE, SqliteStore
 from ullage.store.store import SessionRow, Store
+from ullage.tokens.calibration import Calibration
 from ullage.tools.builtin import builtin
 from ullage.tools.functions import as_tools
 from ullage.tools.mcp import McpServer
 from ullage.tools.results import read_result
 from ullage.tools.tool import AgentTool
 from ullage.wire.client import Client, Timeouts
-from ullage.wire.endpoints import provider_of
+from ullage.wire.endpoints import endpoint_for, provider_of
+
+log = logging.getLogger(__name__)
+
+NOTHING = Calibration()
 
 LONGEST_INSTRUCTIONS = 200_000
 """Bytes of one instruction file that are read; more is a mistake, and the error says so."""
@@ -48,8 +57,9 @@ class Agent:
 
     ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools. ``store`` is where sessions live:
     a path, a ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins
-    over all other places where one can be said; ``config=False`` reads no ``ullage.toml``. Keys come from the
-    environment alone. Raises ``SettingError``.
+    over all other places where one can be said; ``config=False`` reads no ``ullage.toml``. What sessions learn about
+    a model is kept for later ones, unless it is a cloud provider's double on this machine; ``learns`` says otherwise.
+    Keys come from the environment alone. Raises ``SettingError``.
     """
 
     def __init__(
@@ -62,6 +72,7 @@ class Agent:
         store: Store | Path | str | None = None,
         environment: Mapping[str, str] | None = None,
         config: bool = True,
+        learns: bool | None = None,
         **settings: object,
     ) -> None:
         said: dict[str, object] = {name: value for name, value in settings.items() if value is not None}
@@ -73,6 +84,7 @@ class Agent:
         if named := tuple(one for one in given if isinstance(one, str)):
             said["tools"] = named
         self._arguments = said
+        self._may_learn = learns
         self._environment = dict(os.environ) if environment is None else dict(environment)
         self._files: Sequence[Layer] = read_configs(Path.cwd(), self._environment) if config else ()
         self._own_tools = as_tools(one for one in given if not isinstance(one, str | McpServer))
@@ -80,6 +92,7 @@ class Agent:
         self._servers: tuple[McpServer, ...] = ()
         self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
         self._hooks = tuple(hooks)
+        self._data = data_directory(self._environment)
         self._given_store = store
         self._given_client: Client | None = None
         self._shared: Shared | None = None
@@ -143,7 +156,7 @@ class Agent:
         async with AsyncExitStack() as stack:
             store = self._given_store
             if store is None or isinstance(store, str | Path):
-                store = SqliteStore(None if store is None else Path(store))
+                store = SqliteStore(self._data / FILE if store is None else Path(store))
                 stack.push_async_callback(store.close)
             client = self._given_client
             if client is None:
@@ -179,7 +192,43 @@ class Agent:
             return
         resolved = resolve(self._arguments, dict(settings), self._files, self._environment).settings
         with contextlib.suppress(CommandRefused):  # somebody else has begun it in this moment
-            await store.create(session, first_events(resolved, settings))
+            learnt = await asyncio.to_thread(self._learnt, resolved)
+            await store.create(session, first_events(resolved, settings, learnt))
+
+    def learns(self, settings: Settings) -> bool:
+        """Whether what a session with these settings learns is worth keeping: not from a provider's double."""
+        if self._may_learn is not None or not settings.model:
+            return bool(self._may_learn) and bool(settings.model)
+        provider, _ = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
+        try:
+            endpoint, _ = endpoint_for(
+                settings.model, base_url=settings.base_url, wire=settings.wire, environment=self._environment
+            )
+        except BadKey:
+            return False
+        return provider.local or not endpoint.is_local
+
+    def _learnt(self, settings: Settings) -> Calibration:
+        """What earlier sessions have learnt about the model. A store of it that can't be read is done without."""
+        if not self.learns(settings):
+            return NOTHING
+        provider, model = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
+        key = f"{provider.name}/{model}"
+        try:
+            known = CalibrationStore(self._data).read().models
+        except DamagedStore as problem:
+            log.warning("%s Going on without it.", problem)
+            return NOTHING
+        return Calibration(models={key: known[key]} if key in known else {})
+
+    async def remember(self, learnt: Calibration) -> None:
+        """Keep what a session has learnt, for those that come. Where that can't be written, a warning says so."""
+        if not learnt.models or not self.learns(self.settings):
+            return
+        try:
+            await asyncio.to_thread(CalibrationStore(self._data).add, learnt)
+        except (DamagedStore, UnwritableStore) as problem:
+            log.warning("%s", problem)
 
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
         """The tools of a session with these settings; the same mapping as long as nothing of it changes."""
@@ -207,7 +256,7 @@ class Agent:
         return tuple(blocks)
 
 
-def first_events(settings: Settings, own: Mapping[str, object]) -> list[Event]:
+def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibration = NOTHING) -> list[Event]:
     """What a session begins with. Raises ``SettingError`` for a model that leads nowhere."""
     if not settings.model:
         raise SettingError("No model is set: say one, as in model='anthropic:claude-haiku-4-5'.")
@@ -220,6 +269,9 @@ def first_events(settings: Settings, own: Mapping[str, object]) -> list[Event]:
         program=f"ullage {version('ullage')}",
     )
     events: list[Event] = [started]
+    if learnt.models:
+        state = msgspec.Raw(learnt.as_json())
+        events.append(Calibrated(model=model, call="", estimated=0, actual=0, error=0, ratio=1.0, state=state))
     if own:
         events.append(SettingsChanged(settings=dict(own)))
     return events

@@ -18,6 +18,7 @@ from ullage.context.view import in_view
 from ullage.errors import Overflow, ProviderError, ServerError
 from ullage.events import (
     Amount,
+    Calibrated,
     CallEnded,
     CallRetried,
     CallStarted,
@@ -82,7 +83,8 @@ async def call_model(work: Work, step: CallModel) -> None:
         return
     repairs = repaired(call, work.outgoing.repairs)
     await ledger.write([*repairs, *ended(call, answer)], ends_draft=call)
-    reading = await work.record_reading()
+    await ledger.write([*what_was_learnt(work, call), *work.reading_events()])
+    reading = work.reading
     for hook in work.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
 
@@ -226,6 +228,19 @@ async def load_media(work: Work) -> None:
             handle = source.removeprefix(KEPT)
             work.media[source] = await work.ledger.store.kept(work.ledger.session, handle)
         work.wanted.pop()
+
+
+def what_was_learnt(work: Work, call: str) -> list[Event]:
+    """How the call's estimate fared, for the ledger; nothing where the provider reported no usable input."""
+    fold = work.ledger.meter.fold
+    last = fold.track.last
+    if last is None or last.call != call or last.actual is None or last.error is None:
+        return []
+    ratio = last.actual / last.estimated if last.estimated else 1.0
+    learnt = Calibrated(
+        model=fold.model, call=call, estimated=last.estimated, actual=last.actual, error=last.error, ratio=ratio
+    )
+    return [learnt]
 
 
 def repaired(call: str, repairs: tuple[str, ...]) -> list[Event]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ullage.agent.memory import Memory, remember
 from ullage.errors import ContextUnfixable
-from ullage.events import EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
+from ullage.events import Calibrated, EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -88,6 +88,8 @@ class Work:
     outgoing: Outgoing = field(default_factory=Outgoing)
     wanted: list[str] | None = None
     """Sources that came into view and whose bytes are to be loaded; ``None`` before the view was looked through."""
+    learns: bool = False
+    """Something was learnt about a model since the session was opened."""
     checkpointed: int = 0
     """The event up to which a checkpoint stands."""
 
@@ -95,6 +97,7 @@ class Work:
         """Remember what later steps need of an event."""
         self.memory = remember(self.memory, event)
         self.outgoing.note(event)
+        self.learns = self.learns or isinstance(event, Calibrated)
         if self.wanted is not None and isinstance(event, MessageAdded | MessageReplaced):
             self.wanted += sources_of(event.message)
 
