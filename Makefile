@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test bench fix
+.PHONY: help check test coverage bench fix
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -9,6 +9,9 @@ check:  ## lint, format, types, leftovers, sizes
 
 test:  ## all tests; one room: uv run pytest tests/meter
 	@uv run pytest
+
+coverage:  ## how much of the deciding wing its own tests run
+	@uv run --with coverage python -m scripts.coverage
 
 fix:  ## format, and mend what the linter can
 	@uv run ruff check --fix

@@ -282,7 +282,10 @@ def test_after_calls_that_were_cut_the_model_may_try_once_more() -> None:
 def test_calls_of_a_withheld_answer_end_the_turn_once_they_are_closed() -> None:
     withheld = [begun(), answered(call("t1"), stop="refused"), result("t1")]
     assert reason(step_after(withheld)) == "refused"
-    assert isinstance(step_after(withheld, queued("other words")), Deliver)
+    steered = [withheld, queued("m2")]
+    assert step_after(steered) == Deliver(("m2",), begins_turn=False)
+    delivered = [QueueLeft(message_id="m2", how="delivered"), MessageAdded(message=Message(id="m2", role="user"))]
+    assert step_after(steered, delivered) == CallModel()
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from ullage.events import (
     CompactionRolledBack,
     CompactionStarted,
     Event,
+    MessageAdded,
     QueueEdited,
     QueueLeft,
     ReadingTaken,
@@ -145,7 +146,8 @@ def test_cut_calls_are_counted_in_a_row_and_a_broken_answer_in_between_counts_ne
 def test_what_was_said_after_an_answer_is_owed_one_and_how_that_ended_counts_no_more() -> None:
     finished = fold(begun(), answered(text("Hello.")))
     assert (finished.owes_answer, finished.outcome, finished.stop) == (False, "finished", "stop")
-    asked = fold(begun("next", "turn-2"), onto=finished)
+    assert fold(TurnStarted(turn="turn-2"), onto=finished).outcome == ""
+    asked = fold(MessageAdded(message=user("more")), onto=finished)
     assert (asked.owes_answer, asked.outcome, asked.stop) == (True, "", "")
 
 

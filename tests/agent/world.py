@@ -282,6 +282,7 @@ class World:
                 self.write([TurnPaused(turn=self.loop.turn, reason=step.reason, note=step.note)])
             case EndTurn():
                 assert not self.loop.open, "what is open is closed before the turn ends"
+                assert step.reason not in ("finished", "refused", "loop") or self.is_heard()
                 self.commands()
                 self.write([TurnEnded(turn=self.loop.turn, reason=step.reason, steps=self.loop.steps)])
             case Rest():
@@ -313,6 +314,18 @@ class World:
         check_pairs(in_view(self.view))
         assert self.is_new_request(), "what was answered, if with nothing, is not asked again"
         assert self.view[-1].role != "assistant" or self.view[-1].interrupted is None
+
+    def is_heard(self) -> bool:
+        """Whether the model has answered what a person said last."""
+        for event in reversed(self.ledger):
+            match event:
+                case CallEnded(purpose="main"):
+                    return True
+                case MessageAdded(message=message) if message.role == "user":
+                    return False
+                case _:
+                    pass
+        return False
 
     def is_new_request(self) -> bool:
         """Whether anything was said since the last answer, or that one is to be asked for again."""

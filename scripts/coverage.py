@@ -1,0 +1,107 @@
+"""How much of the deciding wing its own tests run, by room; files below the goal are listed with their lines.
+
+uv run --with coverage python -m scripts.coverage            all rooms of the wing, each by its own tests
+uv run --with coverage python -m scripts.coverage agent      these rooms alone
+
+Lines and branches count together. A room is covered by the tests that bear its name and by nothing else, so that what
+only a test of the whole meets is seen. Exit code 1 where the wing is below the goal.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+ROOMS = {
+    "words": ["tests/words"],
+    "tokens": ["tests/tokens"],
+    "reasoning": ["tests/test_reasoning.py"],
+    "codec": ["tests/codec"],
+    "meter": ["tests/meter"],
+    "context": ["tests/context"],
+    "agent": ["tests/agent"],
+}
+WORDS = ("errors", "extensible", "messages", "usage", "events", "encoding")
+
+GOAL = 95.0
+"""Percent of the lines and branches of the wing."""
+
+_SETTINGS = """\
+[run]
+branch = True
+source = src/ullage
+[report]
+exclude_also =
+    if TYPE_CHECKING:
+    assert_never
+    ^ *[.][.][.]$
+"""
+
+
+class Covered(NamedTuple):
+    """Lines and branches of a file, how many of them were run, and the lines that were not."""
+
+    name: str
+    all: int
+    run: int
+    missing: Sequence[int]
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.run / self.all if self.all else 100.0
+
+
+def sources(room: str) -> list[str]:
+    """Patterns of a room's files."""
+    if room == "words":
+        return [f"src/ullage/{name}.py" for name in WORDS]
+    return [f"src/ullage/{room}.py"] if room == "reasoning" else [f"src/ullage/{room}/*"]
+
+
+def measure(room: str, home: Path) -> list[Covered]:
+    """Run the room's tests. Raises ``CalledProcessError`` where one fails."""
+    settings, data, report = home / "settings", home / room, home / f"{room}.json"
+    settings.write_text(_SETTINGS, "utf-8")
+    environment = {**os.environ, "COVERAGE_FILE": str(data)}
+    base = [sys.executable, "-m", "coverage"]
+    run = [*base, "run", f"--rcfile={settings}", "-m", "pytest", "-q", *ROOMS[room]]
+    subprocess.run(run, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    told = [*base, "json", f"--rcfile={settings}", "--include", ",".join(sources(room)), "-q", "-o", str(report)]
+    subprocess.run(told, cwd=ROOT, env=environment, check=True)
+    found: dict[str, Any] = json.loads(report.read_text("utf-8"))["files"]
+    return [_covered(name, each["summary"], each["missing_lines"]) for name, each in sorted(found.items())]
+
+
+def _covered(name: str, summary: dict[str, int], missing: Sequence[int]) -> Covered:
+    total = summary["num_statements"] + summary["num_branches"]
+    return Covered(name, total, summary["covered_lines"] + summary["covered_branches"], missing)
+
+
+def together(name: str, files: Iterable[Covered]) -> Covered:
+    """Several as one."""
+    held = list(files)
+    return Covered(name, sum(file.all for file in held), sum(file.run for file in held), ())
+
+
+def main(rooms: Sequence[str]) -> int:
+    """Measure these rooms, print them, and give the exit code."""
+    with tempfile.TemporaryDirectory() as home:
+        found = {room: measure(room, Path(home)) for room in rooms or ROOMS}
+    for room, files in found.items():
+        print(f"{together(room, files).percent:6.1f} %  {room}")
+        for file in files:
+            if file.percent < GOAL:
+                print(f"{file.percent:11.1f} %  {file.name}: {', '.join(map(str, file.missing[:20]))}")
+    whole = together("the wing", (file for files in found.values() for file in files))
+    print(f"{whole.percent:6.1f} %  {whole.name}")
+    return int(whole.percent < GOAL)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
