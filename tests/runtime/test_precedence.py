@@ -9,7 +9,7 @@ from ullage.errors import SettingError
 from ullage.runtime.precedence import Layer, Source, resolve
 from ullage.runtime.settings import Settings
 
-ROOT = Path("/work/project")
+ROOT = Path("/projects/project")
 RANKS = ("argument", "session", "project file", "user file", "environment")
 
 
@@ -103,8 +103,8 @@ def test_a_project_says_where_keys_go_and_what_runs_only_where_it_is_trusted(key
     with pytest.raises(SettingError, match=rf"ullage.toml: a project's file may not say {key}"):
         resolve({}, {}, files, {})
     with pytest.raises(SettingError, match="may not say"):
-        resolve({"trusted": ["/work/proj"]}, {}, files, {})
-    assert resolve({}, {}, [*files, user(trusted=["/work"])], {}).source_of(key).place == "project file"
+        resolve({"trusted": ["/projects/proj"]}, {}, files, {})
+    assert resolve({}, {}, [*files, user(trusted=["/projects"])], {}).source_of(key).place == "project file"
 
 
 def test_a_project_can_not_trust_itself() -> None:
