@@ -17,6 +17,7 @@ from ullage.agent.closing import (
     after_crash,
     calls_of,
     closed,
+    handed_back,
     result_of,
 )
 from ullage.agent.loop import Loop
@@ -184,6 +185,7 @@ def test_what_was_sent_after_the_cancel_is_not_handed_back_by_it() -> None:
     loop = fold(begun(), queued("before"), CancelAsked(), queued("after"))
     events = after_cancel(Left(loop, None, "note"), None, returns_queue=True)
     assert [event.message_id for event in events if isinstance(event, QueueLeft)] == ["before"]
+    assert handed_back(loop) == [QueueLeft(message_id="before", how="returned")]
 
 
 def test_messages_are_handed_back_before_the_cancel_is_answered() -> None:

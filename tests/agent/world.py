@@ -12,7 +12,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from tests.agent.stories import fold
-from ullage.agent.closing import Left, after_cancel, after_crash, closed
+from ullage.agent.closing import Left, after_cancel, after_crash, closed, handed_back
 from ullage.agent.decide import Budget, Room, Rules, Situation, decide
 from ullage.agent.loop import Loop, OpenCall, apply
 from ullage.agent.steps import (
@@ -383,6 +383,10 @@ class World:
         for call in step.calls:
             assert is_open[call.call_id] == call
             assert call.state == "approved" or (call.state == "waiting" and call.name != "guarded")
+        assert self.loop.outcome == "finished"
+        assert self.loop.stop not in ("length", "context_full", "refused"), "what may be cut is not run"
+        if self.rules.sequential_tools or step.calls[0].name == "alone":
+            assert step.calls[0] == self.loop.open[0], "what runs alone waits for those before it"
         assert len(step.calls) == 1 or not any(call.name == "alone" for call in step.calls)
         assert len(step.calls) == 1 or not self.rules.sequential_tools
         self.write(
@@ -394,7 +398,8 @@ class World:
             self.commands()
             if self.loop.cancel:
                 if not self.loop.cancel_answered:
-                    self.write([Cancelled(persisted="tools_in_progress")])
+                    returned = [] if self.keeps_queue else handed_back(self.loop)
+                    self.write([*returned, Cancelled(persisted="tools_in_progress")])
                 if self.loop.cancel == "stop":
                     return
             self.end_tool(running.pop(self.tape.choose(len(running))))
@@ -503,7 +508,18 @@ class World:
         assert loop == self.loop
 
     def check_turns(self) -> None:
-        """Turns begin and end in pairs."""
+        """Turns begin and end in pairs, and none begins before a cancel is answered."""
+        is_cancelled = False
+        for event in self.ledger:
+            match event:
+                case CancelAsked():
+                    is_cancelled = True
+                case Cancelled():
+                    is_cancelled = False
+                case TurnStarted():
+                    assert not is_cancelled
+                case _:
+                    pass
         marks = [event for event in self.ledger if isinstance(event, TurnStarted | TurnEnded)]
         assert all(type(one) is not type(other) for one, other in pairwise(marks))
         assert all(one.turn == other.turn for one, other in pairwise(marks) if isinstance(other, TurnEnded))

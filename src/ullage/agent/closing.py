@@ -111,12 +111,17 @@ def after_cancel(left: Left, persisted: Persisted, *, returns_queue: bool) -> li
     events += closed(started, "cancelled", STOPPED)
     events += closed((call for call in loop.open if call.state != "started"), "not_started", NOT_STARTED)
     if returns_queue:
-        events += [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue if not one.is_new]
+        events += handed_back(loop)
     if not loop.cancel_answered:
         events.append(Cancelled(persisted=persisted))
     if loop.turn:
         events.append(TurnEnded(turn=loop.turn, reason="cancelled", steps=loop.steps))
     return events
+
+
+def handed_back(loop: Loop) -> list[Event]:
+    """The messages that waited when the cancel was asked for leave the queue."""
+    return [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue if not one.is_new]
 
 
 def _side_call_ended(loop: Loop, why: str) -> CallEnded:

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Final
 
-from ullage.agent.closing import Left, Persisted, after_cancel, after_crash, closed
+from ullage.agent.closing import Left, Persisted, after_cancel, after_crash, closed, handed_back
 from ullage.agent.decide import Budget, Room, Rules, Situation, decide
 from ullage.agent.loop import Loop
 from ullage.agent.steps import (
@@ -181,7 +181,8 @@ class Driver:
             return
         runs_tools = any(call.state == "started" for call in loop.open)
         if runs_tools and not loop.cancel_answered:
-            await work.ledger.write([Cancelled(persisted="tools_in_progress")])
+            returned = handed_back(loop) if work.settings.cancel_queue == "return" else []
+            await work.ledger.write([*returned, Cancelled(persisted="tools_in_progress")], exact=True)
         if runs_tools and loop.cancel == "finish":
             return
         current.cancel()

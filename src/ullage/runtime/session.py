@@ -296,7 +296,7 @@ class Session:
                         given_back.append(returned[event.message_id])
                     case Cancelled():
                         return CancelAnswer(True, event.persisted, tuple(given_back))
-                    case TurnEnded():
+                    case TurnEnded(reason="cancelled"):
                         return CancelAnswer(True, None, tuple(given_back))
         raise CommandRefused(f"The session {self.id} was closed before the cancel was answered.")
 
