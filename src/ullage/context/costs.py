@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from ullage.events import Event
 from ullage.messages import FilePart, ImagePart, Message, Part, ProviderData, ToolCallPart, ToolResultPart, UnknownPart
@@ -38,6 +38,10 @@ class Sizes(NamedTuple):
         return sum(self.each.values())
 
 
+MOST_CORRECTED: Final = 3.0
+"""The most that a message is taken to cost beyond its estimate: what is more than that is no message's."""
+
+
 def sizes_of(fold: Fold) -> Sizes:
     """What is in the window by message. Goes through the view once.
 
@@ -48,10 +52,13 @@ def sizes_of(fold: Fold) -> Sizes:
     scale = fold.scale()
     carried = fold.carried
     share = min(1.0, fold.earlier_reasoning(with_last=True) / carried.all) if carried.all > 0 else 0.0
+    # What was learnt about growth corrects what was added since the last actual, all of it alike.
+    grown = forecast.new / fold.since.tokens if fold.anchor is not None and fold.since.tokens > 0 else 1.0
+    grown = min(MOST_CORRECTED, max(1.0, grown))
     each: dict[str, float] = {}
     for entry in fold.view:
         name = entry.message.id
-        tokens = entry.cost.tokens * (scale if fold.is_anchored(entry) else 1.0)
+        tokens = entry.cost.tokens * (scale if fold.is_anchored(entry) else grown)
         each[name] = max(0.0, tokens + share * carried.tokens.get(name, 0.0))
     fixed = max(0.0, forecast.tokens - sum(each.values()))
     return Sizes(each, fixed, forecast.tokens, forecast.high)

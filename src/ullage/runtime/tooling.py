@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ullage.agent.closing import closed
 from ullage.agent.loop import OpenCall
+from ullage.errors import SessionNotFound
 from ullage.events import Event, MessageAdded, ToolEnded, ToolOutcome, ToolStarted
 from ullage.messages import Message, ResultContent, TextPart, ToolResultPart
 from ullage.runtime.hooks import Refusal, run_hook
@@ -37,7 +38,22 @@ class Beside:
         return await self.store.keep(self.session, data)
 
     async def kept(self, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
-        return await self.store.kept(self.session, handle, start=start, size=size)
+        try:
+            return await self.store.kept(self.session, handle, start=start, size=size)
+        except SessionNotFound:
+            text = await self._text_of(handle)
+            if text is None:
+                raise
+            return text[start:] if size is None else text[start : start + size]
+
+    async def _text_of(self, part: str) -> bytes | None:
+        """The text of a part as it was said, where a compaction has left its ends and its id as a handle."""
+        for event in await self.store.read(self.session):
+            if isinstance(event, MessageAdded):
+                for one in event.message.parts:
+                    if one.id == part and isinstance(one, TextPart | ToolResultPart):
+                        return one.text.encode()
+        return None
 
 
 class _Ready(NamedTuple):
