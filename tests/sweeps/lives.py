@@ -27,7 +27,7 @@ from ullage.tools.tool import AgentTool, Output, Surroundings
 DEADLY: Final = "deadly"
 """A file of this name in a session's directory makes its shell command kill the process that runs it."""
 
-QUIET_S: Final = 0.15
+QUIET_S: Final = 0.3
 LOOK_S: Final = 0.02
 COUNT_S: Final = 0.03
 LINGER_S: Final = 0.2
@@ -185,7 +185,7 @@ class Display:
         self._file = os.open(order.file("shown"), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self._seen: set[str] = set()
         self._seq = 0
-        self._pieces = 0
+        self._frames = 0
         self._news = asyncio.Condition()
 
     def write(self, shown: Shown) -> None:
@@ -196,20 +196,20 @@ class Display:
             if isinstance(event, DraftPiece):
                 self.write(Shown(piece=Piece(event.call, event.offset, event.kind, event.part, event.text)))
                 self._seen.add(f"{event.kind} streams")
-                self._pieces += 1
                 self._switch.reach(f"shown {event.kind}")
             else:
                 self.write(Shown(seq=event.seq, tag=type(event).__name__))
                 self._seq = event.seq
                 self._seen.add(MOMENTS.get(type(event), ""))
+            self._frames += 1
             async with self._news:
                 self._news.notify_all()
 
     async def wait_for_quiet(self) -> None:
-        """Until pieces of an answer came and then none for a while."""
+        """Until the model was called and then nothing came for a while."""
         before = -1
-        while not self._pieces or self._pieces != before:
-            before = self._pieces
+        while "call started" not in self._seen or self._frames != before:
+            before = self._frames
             await asyncio.sleep(QUIET_S)
         self._switch.reach("quiet")
 

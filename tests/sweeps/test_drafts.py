@@ -1,0 +1,70 @@
+"""An answer whose bytes stop coming at one place after the other, and the process killed while it waits for more."""
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.sweeps.forks import fork_server
+from tests.sweeps.judging import judge, texts_of
+from tests.sweeps.orders import Kill
+from tests.sweeps.points import IS_THOROUGH
+from tests.sweeps.sweep import Runs, error_of
+from tests.sweeps.wires import STORY, THOUGHT, WIRES, Wire, script
+from ullage.events import MessageAdded
+from ullage.messages import TextPart
+from ullage.simulators import running
+
+OFFSETS = range(150, 6_000, 75) if IS_THOROUGH else (300, 700, 1_100, 1_500, 2_100, 2_700, 3_300)
+"""Bytes of the answer's body. Its stream is about 6,000 bytes long, on each wire with the reasoning first."""
+
+STREAMING = 2
+"""Which model call is cut: the first is an answer with three calls, the second the story."""
+
+
+@pytest.mark.parametrize("call", [1, STREAMING])
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+async def test_what_had_streamed_at_a_kill_is_the_answer_that_stays_and_the_model_is_told_that_it_was_cut(
+    wire: Wire, call: int, tmp_path: Path
+) -> None:
+    problems: list[str] = []
+    lengths: set[int] = set()
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(running(script(0.0, faults=[{"kind": "hang", "request": call, "at": offset}])))
+            for offset in OFFSETS
+        ]
+        async with fork_server() as forks:
+            with running(script()) as server:
+                await Runs(forks, server, wire, tmp_path).warm()
+            at_once = asyncio.Semaphore(3)
+
+            async def cut(number: int) -> None:
+                runs = Runs(forks, servers[number], wire, tmp_path)
+                run = f"cut-{number}"
+                first, second = runs.order(run, "first", kill=Kill("quiet", 1)), runs.order(run, "second")
+                async with at_once:
+                    statuses = [await forks.run(first), await forks.run(second)]
+                try:
+                    assert statuses[0] in (-9, 0), error_of(first)
+                    assert statuses[1] == 0, error_of(second)
+                    trace = await runs.trace(run, first, second)
+                    judge(trace)
+                    cut = [message for message in trace.messages() if message.interrupted]
+                    stored = texts_of(trace.found.drafts)
+                    lengths.add(sum(map(len, stored.values())))
+                    for text in stored.values():
+                        assert any(whole.startswith(text) for whole in (STORY, THOUGHT, "All three at once.", CALL))
+                    assert len(cut) == bool(stored)
+                    later = [event.message for event in trace.ledger if isinstance(event, MessageAdded)]
+                    assert any(STORY in part.text for message in later for part in message.of_type(TextPart))
+                except AssertionError as problem:
+                    problems.append(f"cut at {OFFSETS[number]}: {problem}")
+
+            await asyncio.gather(*map(cut, range(len(OFFSETS))))
+    assert not problems, "\n".join(problems[:6])
+    assert len(lengths) >= 4, f"all were cut at the same place: {lengths}"
+
+
+CALL = '{"what": "bungs"}'
