@@ -128,7 +128,7 @@ def _step(random: Random, number: int, size: int) -> list[Message]:
             id=f"a{number}.c{each}",
             call_id=f"a{number}-{each}",
             name=random.choice(("read_file", "bash")),
-            arguments='{"path": "src/%s.py"}' % random.choice("abc"),
+            arguments=random.choice(('{"path": "src/a.py"}', '{"path": "src/b.py"}')),
         )
         for each in range(calls)
     ]

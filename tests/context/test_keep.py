@@ -1,0 +1,82 @@
+from tests.context.sessions import fold_of, turns, words
+from tests.meter.session import answer, result, said
+from ullage.context.keep import keep, must_stay
+from ullage.context.situation import Situation
+from ullage.messages import Message, TextPart
+
+
+def situation(*messages: Message, **more: object) -> Situation:
+    return Situation(fold=fold_of(*messages), **more)  # type: ignore[arg-type]
+
+
+def test_the_latest_request_the_pins_and_a_leading_system_message_must_stay() -> None:
+    of = situation(said("sys", "Be kind.", role="system"), *turns(3), pins=frozenset({"u0"}))
+    assert must_stay(of) == {"sys": "system prompt", "u0": "pinned", "u2": "latest request"}
+
+
+def test_a_pinned_result_keeps_its_call_and_the_other_results() -> None:
+    of = situation(answer("a", calls=2), result("r", "a-0", "x"), result("s", "a-1", "y"), pins=frozenset({"r"}))
+    assert must_stay(of).keys() == {"a", "r", "s"}
+
+
+def test_calls_without_a_result_or_waiting_for_a_person_must_stay() -> None:
+    assert must_stay(situation(answer("a", calls=1)))["a"] == "open call"
+    done = (answer("a", calls=1), result("r", "a-0", "x"), said("b", "ok", role="assistant"))
+    assert must_stay(situation(*done)) == {}
+    assert must_stay(situation(*done, waiting=frozenset({"a-0"}))).keys() == {"a", "r"}
+
+
+def test_the_whole_last_turn_stays_if_there_is_room_and_of_earlier_ones_the_tail() -> None:
+    of = situation(*turns(10))
+    size = of.sizes.of(message.id for message in turns(1))
+    kept = keep(of, room=100 * size, tail=2.2 * size)
+    assert kept.why["a9"] == "last turn"
+    assert kept.why["u9"] == "latest request"
+    assert {"u8", "a8", "r8", "b8"} <= kept.why.keys()
+    assert "a7" not in kept.why
+
+
+def test_a_turn_without_end_is_cut_between_steps() -> None:
+    endless = [said("u", "do it")]
+    for n in range(30):
+        endless += [answer(f"a{n}", words(20, n), calls=1), result(f"r{n}", f"a{n}-0", words(50, n))]
+    kept = keep(situation(*endless), room=600, tail=0)
+    assert "u" in kept.why and "r29" in kept.why
+    assert "a0" not in kept.why
+    assert all((f"a{n}" in kept.why) == (f"r{n}" in kept.why) for n in range(30))
+    assert kept.tokens <= 600
+
+
+def test_results_the_model_has_not_seen_are_cut_to_fit_rather_than_lost() -> None:
+    of = situation(said("u", "go"), answer("a", calls=2), result("r", "a-0", words(9_000)), result("s", "a-1", "small"))
+    kept = keep(of, room=1_000, tail=0)
+    assert kept.why["r"] == "results not seen yet"
+    assert [message.id for message in kept.replaced] == ["r"]
+    assert kept.tokens <= 1_000
+
+
+def test_requests_of_the_unfinished_task_stay_within_their_share() -> None:
+    of = situation(*turns(12), task_start="u4")
+    kept = keep(of, room=500, tail=0)
+    named = [name for name, why in kept.why.items() if why == "request of the unfinished task"]
+    assert named and all(int(name[1:]) >= 4 for name in named)
+    assert "u10" in named
+
+
+def test_a_request_too_large_by_itself_becomes_head_and_tail() -> None:
+    of = situation(*turns(2), said("huge", words(20_000)))
+    kept = keep(of, room=5_000, tail=0, request_room=2_000)
+    assert [message.id for message in kept.replaced] == ["huge"]
+    assert kept.tokens < 2_100
+
+
+def test_an_earlier_summary_is_never_part_of_the_tail() -> None:
+    text = (TextPart(id="s.1", text="earlier"),)
+    of = situation(Message(id="s", role="user", origin="summary", parts=text), *turns(1))
+    assert "s" not in keep(of, room=10_000, tail=10_000).why
+
+
+def test_what_leaves_is_what_does_not_stay() -> None:
+    of = situation(*turns(3))
+    kept = keep(of, room=0, tail=0)
+    assert kept.gone(of.messages) == tuple(each.id for each in of.messages if each.id != "u2")
