@@ -83,7 +83,7 @@ def test_it_declines_where_the_cache_costs_more_than_is_saved() -> None:
         reported(fold, f"call{n}")
     situation = Situation(fold=fold)
     aim = aim_of(situation)
-    price = cache_cost(situation, aim, saved=400, rewritten=6_000, after=aim.bar and int(aim.bar) - 500 or 0)
+    price = cache_cost(situation, aim, saved=400, rewritten=6_000, after=int(aim.bar or 500) - 500)
     assert price.cost > price.saving
     many = cache_cost(situation, aim, saved=6_000, rewritten=400, after=4_000)
     assert many.saving > many.cost
