@@ -2,8 +2,8 @@
 
     python -m tests.sweeps.fork_server
 
-Reads an ``Order`` a line; writes ``{"name", "pid"}`` when its process has begun and an ``Ended`` when it is over. Orders
-whose life is ``warm …`` are lived by the server itself, before it forks. It has no threads when it forks.
+Reads an ``Order`` a line; writes ``{"name", "pid"}`` when its process has begun and an ``Ended`` when it is over.
+Orders whose life is ``warm …`` are lived by the server itself. It has no threads when it forks.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _live(order: Order) -> None:
         os.dup2(null, 0)
         os.dup2(null, 1)
         LIVES[order.life](order)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever it is, the test says it
         order.file("error").write_text(traceback.format_exc())
         os._exit(1)
     os._exit(0)

@@ -130,9 +130,7 @@ def judge_tools(trace: Trace) -> None:
     for event in trace.ledger:
         if isinstance(event, ToolEnded):
             outcomes.setdefault(event.call_id, []).append(event.outcome)
-    said = {
-        part.call_id: part for message in trace.messages() for part in message.of_type(ToolResultPart)
-    }
+    said = {part.call_id: part for message in trace.messages() for part in message.of_type(ToolResultPart)}
     for call_id, part in calls.items():
         outcome, text = outcomes[call_id], said[call_id].text
         if part.name in IDEMPOTENT:
@@ -209,7 +207,7 @@ def judge_drafts(trace: Trace) -> None:
 def judge_told(trace: Trace, cut: Message) -> None:
     """The first request behind an answer that was cut says that it was."""
     unseen = sum(1 for event in trace.before if isinstance(event, CallStarted))
-    later = [exchange for exchange in trace.exchanges][min(unseen, len(trace.exchanges) - 1) :]
+    later = trace.exchanges[min(unseen, len(trace.exchanges) - 1) :]
     assert later, "nothing was sent after the answer was cut"
     body = json.dumps(later[-1].body)
     tells = "Not run: the program stopped" if list(cut.of_type(ToolCallPart)) else "The answer above is incomplete"

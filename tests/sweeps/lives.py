@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -32,9 +32,7 @@ LOOK_S: Final = 0.02
 COUNT_S: Final = 0.03
 LINGER_S: Final = 0.2
 
-KEYS: Final = {
-    name: "sweep" for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY")
-}
+KEYS: Final = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"), "sweep")
 
 
 def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
@@ -102,7 +100,7 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
 
 def agent_of(order: Order, store: Store, tools: tuple[AgentTool, ...]) -> Agent:
     """The agent that an order describes."""
-    more: dict[str, object] = {"flush_s": 0.01, "root": Path(order.directory), "wire": order.wire or None}
+    more: dict[str, Any] = {"flush_s": 0.01, "root": Path(order.directory), "wire": order.wire or None}
     return Agent(
         order.model,
         tools=tools,
@@ -123,9 +121,7 @@ def converse(order: Order) -> None:
     switch = Switch(order)
     with asyncio.Runner(loop_factory=lambda: CountingLoop(switch)) as runner:
         report = runner.run(_converse(order, switch))
-    order.file("report").write_bytes(
-        msgspec.json.encode(msgspec.structs.replace(report, counts=dict(switch.counts)))
-    )
+    order.file("report").write_bytes(msgspec.json.encode(msgspec.structs.replace(report, counts=dict(switch.counts))))
 
 
 async def _converse(order: Order, switch: Switch) -> Report:

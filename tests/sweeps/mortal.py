@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextvars import Context
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVarTuple, cast
 
 from tests.sweeps.orders import Order
 from ullage.store.store import Store
+
+Ts = TypeVarTuple("Ts")
 
 
 class Switch:
@@ -98,12 +100,14 @@ class CountingLoop(asyncio.SelectorEventLoop):
         self._switch = switch
         super().__init__()
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
         self._switch.reach("loop")
         return super().call_soon(callback, *args, context=context)
 
     def call_soon_threadsafe(
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         self._switch.reach("loop")
         return super().call_soon_threadsafe(callback, *args, context=context)

@@ -12,6 +12,8 @@ from ullage.events import Event
 from ullage.simulators import Server
 from ullage.store.sqlite import SqliteStore
 
+NEVER = Kill()
+
 AT_ONCE = ("", "", "")
 """All three messages are sent at the beginning."""
 
@@ -30,7 +32,7 @@ class Runs:
         run: str,
         name: str,
         *,
-        kill: Kill = Kill(),
+        kill: Kill = NEVER,
         whens: tuple[str, ...] = AT_ONCE,
         said: tuple[Said, ...] | None = None,
         life: str = "converse",
@@ -49,7 +51,7 @@ class Runs:
             wire=self.wire.wire,
             said=messages(run, whens) if said is None else said,
             kill=kill,
-            settings={**({"params": self.wire.params} if self.wire.params else {}), **settings},
+            settings={**({"params": dict(self.wire.params)} if self.wire.params else {}), **settings},
             more=more or {},
         )
 

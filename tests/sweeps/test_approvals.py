@@ -30,10 +30,7 @@ def calls_of(ledger: list[Event]) -> dict[str, ToolCallPart]:
 
 def results_of(ledger: list[Event]) -> dict[str, ToolResultPart]:
     parts = [
-        part
-        for event in ledger
-        if isinstance(event, MessageAdded)
-        for part in event.message.of_type(ToolResultPart)
+        part for event in ledger if isinstance(event, MessageAdded) for part in event.message.of_type(ToolResultPart)
     ]
     assert len({part.call_id for part in parts}) == len(parts), "a call has two results"
     return {part.call_id: part for part in parts}

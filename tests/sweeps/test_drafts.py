@@ -11,16 +11,20 @@ from tests.sweeps.judging import judge, texts_of
 from tests.sweeps.orders import Kill
 from tests.sweeps.points import IS_THOROUGH
 from tests.sweeps.sweep import Runs, error_of
-from tests.sweeps.wires import STORY, THOUGHT, WIRES, Wire, script
+from tests.sweeps.wires import EASY, STORY, THOUGHT, WIRES, Wire, script
 from ullage.events import MessageAdded
 from ullage.messages import TextPart
 from ullage.simulators import running
 
-OFFSETS = range(150, 6_000, 75) if IS_THOROUGH else (300, 700, 1_100, 1_500, 2_100, 2_700, 3_300)
-"""Bytes of the answer's body. Its stream is about 6,000 bytes long, on each wire with the reasoning first."""
+OFFSETS = range(150, 16_000, 150) if IS_THOROUGH else (400, 900, 1_600, 2_500, 3_600, 5_000, 7_000, 9_500, 12_500)
+"""Bytes of the answer's body. Its stream is 3,000 to 16,000 bytes long, by the wire, with the reasoning first."""
 
 STREAMING = 2
 """Which model call is cut: the first is an answer with three calls, the second the story."""
+
+
+WHOLE = (STORY, THOUGHT, EASY, "All three at once.", '{"what": "bungs"}', '{"what":"bungs"}')
+"""All that the model says until the cut."""
 
 
 @pytest.mark.parametrize("call", [1, STREAMING])
@@ -55,7 +59,7 @@ async def test_what_had_streamed_at_a_kill_is_the_answer_that_stays_and_the_mode
                     stored = texts_of(trace.found.drafts)
                     lengths.add(sum(map(len, stored.values())))
                     for text in stored.values():
-                        assert any(whole.startswith(text) for whole in (STORY, THOUGHT, "All three at once.", CALL))
+                        assert any(whole.startswith(text) for whole in WHOLE), text
                     assert len(cut) == bool(stored)
                     later = [event.message for event in trace.ledger if isinstance(event, MessageAdded)]
                     assert any(STORY in part.text for message in later for part in message.of_type(TextPart))
@@ -65,6 +69,3 @@ async def test_what_had_streamed_at_a_kill_is_the_answer_that_stays_and_the_mode
             await asyncio.gather(*map(cut, range(len(OFFSETS))))
     assert not problems, "\n".join(problems[:6])
     assert len(lengths) >= 4, f"all were cut at the same place: {lengths}"
-
-
-CALL = '{"what": "bungs"}'

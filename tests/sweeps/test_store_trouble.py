@@ -62,7 +62,7 @@ def order_in(directory: Path, run: str, server: Server) -> Order:
         url=server.url(ANTHROPIC.serves),
         model=ANTHROPIC.model,
         said=messages(run, ("", "", "")),
-        settings={"params": ANTHROPIC.params},
+        settings={"params": dict(ANTHROPIC.params)},
     )
 
 

@@ -110,9 +110,7 @@ class Stopped:
 @asynccontextmanager
 async def stopped(forks: Forks, runs: Runs) -> AsyncIterator[Stopped]:
     await runs.warm()
-    order = runs.order(
-        "one", "first", kill=Kill("tool linger lasts", 1, does="stop"), said=LINGERS, lease_ttl_s=TTL_S
-    )
+    order = runs.order("one", "first", kill=Kill("tool linger lasts", 1, does="stop"), said=LINGERS, lease_ttl_s=TTL_S)
     process = forks.start(order)
     pid = await process.begun
     while True:
@@ -145,9 +143,7 @@ def state_of(pid: int) -> str:
 
 
 def lingering() -> Scenario:
-    return read(
-        {"answers": [{"when": {"contains": "please linger", "after": "user"}, "calls": [{"name": "linger"}]}]}
-    )
+    return read({"answers": [{"when": {"contains": "please linger", "after": "user"}, "calls": [{"name": "linger"}]}]})
 
 
 def judge_taken_over(ledger: list[Event], effects: list[str], taken_at: int) -> None:
@@ -157,10 +153,7 @@ def judge_taken_over(ledger: list[Event], effects: list[str], taken_at: int) -> 
     assert sum(isinstance(event, ToolStarted) for event in ledger) == 1
     assert len(effects) == 1, "the tool ran again"
     results = [
-        part
-        for event in ledger
-        if isinstance(event, MessageAdded)
-        for part in event.message.of_type(ToolResultPart)
+        part for event in ledger if isinstance(event, MessageAdded) for part in event.message.of_type(ToolResultPart)
     ]
     assert len(results) == 1
     assert "unknown" in results[0].text, "what the stale driver's tool gave came into the history"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tests.sweeps.orders import Said
@@ -20,7 +21,7 @@ class Wire(NamedTuple):
     model: str
     serves: str
     wire: str = ""
-    params: dict[str, Any] = {}
+    params: Mapping[str, Any] = MappingProxyType({})
 
 
 WIRES = (
@@ -42,6 +43,7 @@ WIRES = (
 )
 
 STORY = "The cask was filled in spring and by autumn a hand's breadth of air stood over the wine. " * 2
+EASY = "That is easy."
 THOUGHT = "Three things are asked for; none of them waits for another, so all can be done at once. " * 2
 
 
@@ -63,7 +65,7 @@ def script(delay_s: float = 0.001, **more: Any) -> Scenario:
                 },
                 {"when": {"contains": "Not run:", "after": "tool"}, "reasoning": THOUGHT, "calls": _calls("hoops")},
                 {"when": {"after": "tool"}, "reasoning": THOUGHT, "text": STORY},
-                {"reasoning": "That is easy.", "text": STORY},
+                {"reasoning": EASY, "text": STORY},
             ],
             **more,
         }
@@ -74,7 +76,7 @@ def messages(run: str, whens: Sequence[str]) -> tuple[Said, ...]:
     """What a person says in a run: a task, a word while it is done, one for afterwards; and when."""
     return (
         Said("task", f"Run {run}: please look, count and press.", when=whens[0]),
-        Said("word", f"Word of run {run}: mind the bung.", when=whens[1]),
+        Said("word", f"Word of run {run}: mind the bung when you look, count and press.", when=whens[1]),
         Said("after", f"Afterwards in run {run}: tell me how it went.", kind="follow_up", when=whens[2]),
     )
 
