@@ -91,14 +91,17 @@ def together(name: str, files: Iterable[Covered]) -> Covered:
 
 def main(rooms: Sequence[str]) -> int:
     """Measure these rooms, print them, and give the exit code."""
+    held: list[Covered] = []
     with tempfile.TemporaryDirectory() as home:
-        found = {room: measure(room, Path(home)) for room in rooms or ROOMS}
-    for room, files in found.items():
-        print(f"{together(room, files).percent:6.1f} %  {room}")
-        for file in files:
-            if file.percent < GOAL:
-                print(f"{file.percent:11.1f} %  {file.name}: {', '.join(map(str, file.missing[:20]))}")
-    whole = together("the wing", (file for files in found.values() for file in files))
+        for room in rooms or ROOMS:
+            files = measure(room, Path(home))
+            print(f"{together(room, files).percent:6.1f} %  {room}", flush=True)
+            for file in files:
+                if file.percent < GOAL:
+                    lines = ", ".join(map(str, file.missing[:20]))
+                    print(f"{file.percent:11.1f} %  {file.name}: {lines}", flush=True)
+            held += files
+    whole = together("the wing", held)
     print(f"{whole.percent:6.1f} %  {whole.name}")
     return int(whole.percent < GOAL)
 
