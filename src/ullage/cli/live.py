@@ -1,4 +1,4 @@
-"""A session as it happens, printed line by line, with the gauge below the last line of a terminal.
+"""A session as it happens, line by line, with the gauge below the last line of a terminal.
 
 Takes what ``Session.events`` gives. What a model or a tool says moves no cursor and changes no colour. A pipe gets
 plain lines, and the gauge as a line of its own after each call.
@@ -10,39 +10,48 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from ullage.cli.ask import safe
-from ullage.cli.drawing import amount
-from ullage.cli.gauge import gauge
+import msgspec
+
+from ullage.cli.drawing import spelled
+from ullage.cli.gauge_line import gauge_line
 from ullage.cli.screen import Screen
-from ullage.cli.text import Line, Span, number, percent, printable, shortened
+from ullage.cli.scroll import WIDEST, Scroll
+from ullage.cli.text import Line, Span, cells, number, printable, shortened
+from ullage.cli.window_events import window_line
 from ullage.events import (
     ApprovalAsked,
     CallEnded,
     CallRetried,
+    CallStarted,
     Cancelled,
     ChildStarted,
-    CompactionCommitted,
-    CompactionRolledBack,
-    CompactionStarted,
     Event,
     LimitLearnt,
     MessageAdded,
-    ModelChanged,
-    Pruned,
     Queued,
     QueueLeft,
     ReadingTaken,
+    RequestRepaired,
+    RuleFlipped,
     ToolEnded,
     ToolStarted,
     TurnEnded,
     TurnPaused,
+    TurnStarted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.meter.reading import Reading
+from ullage.meter.reading import Reading, Used
 from ullage.store.store import DraftPiece
 
-GAUGE_CELLS: Final = 40
 LONGEST_ARGUMENT: Final = 40
+LONGEST_CALL: Final = 44
+"""Columns of a call in its line; the rest is for its result."""
+LONGEST_RESULT: Final = 400
+"""Characters of a result that are looked at for its line."""
+
+_BULLETS: Final = ("●", "┌", "├", "└")
+_ASCII_BULLETS: Final = ("*", "/", "|", "\\")
+"""Of a call alone, and of the first, the ones between and the last of calls that ran side by side."""
 
 _OUTCOMES: Final = {
     "finished": "",
@@ -56,66 +65,68 @@ _OUTCOMES: Final = {
 
 
 class Live:
-    """Prints one session. ``reading`` gives the reading of the session now, for the gauge."""
+    """Shows one session on a screen."""
 
     def __init__(self, screen: Screen, *, shows_user: bool = True, shows_reasoning: bool = True) -> None:
         self.screen = screen
+        self.scroll = Scroll(screen)
         self.shows_user = shows_user
-        self.shows_reasoning = shows_reasoning and screen.is_terminal
+        self.shows_reasoning = shows_reasoning
         self.seen = 0
         """The number of the last event that was shown."""
         self._calls: dict[str, str] = {}
+        self._batch = self._ended = 0
+        """How many calls the last answer made, and how many of them have a result."""
         self._streamed: set[str] = set()
-        self._open = ""
-        """The kind of text that stands unfinished on the last line."""
-        self._gauge: Line = ()
-        self._is_drawn = False
+        self._waiting: dict[str, str] = {}
+        """Messages that were queued while the agent worked, by id."""
+        self._in_turn = False
+        self._reading: Reading | None = None
+        self._word = ""
+        self._is_near = False
+        self._call_ended = False
 
     # -- what happens --
 
     def show(self, event: Event | DraftPiece, reading: Reading) -> None:
-        """One event or piece of an answer, at once."""
-        if not isinstance(event, DraftPiece):
-            self.seen = event.seq
+        """One event or piece of an answer, at once; ``reading`` is the session's own of this moment."""
+        if isinstance(event, DraftPiece):
+            self._piece(event)
+            return
+        self.seen = event.seq
         match event:
-            case DraftPiece():
-                self._piece(event)
+            case TurnStarted():
+                self._in_turn = True
             case MessageAdded():
                 self._message(event.message)
+            case CallStarted(purpose="main"):
+                self._set_gauge(reading, "thinking")
+            case ToolStarted():
+                self._set_gauge(reading, printable(event.name))
             case ReadingTaken():
-                self._set_gauge(reading, event)
+                self._measured(event, reading)
+            case CallEnded(purpose="main", outcome="finished"):
+                self._call_ended = True
+            case LimitLearnt() if reading.window.source != event.source:
+                return  # somebody with more say has set another
             case _:
-                line = self._line_of(event)
-                if line:
-                    self.line(line)
-
-    def line(self, line: Line) -> None:
-        """A line of its own, above the gauge."""
-        self._end_text()
-        self._wipe()
-        self.screen.show([line])
-        self._draw()
+                if line := self._line_of(event):
+                    self.scroll.line(line)
 
     def end(self) -> None:
         """Leave the terminal at the begin of a line, the gauge standing where it was last."""
-        self._end_text()
-        if self._is_drawn:
-            self.screen.stream.write("\n")
-            self._is_drawn = False
-        self.screen.stream.flush()
+        if self._reading is not None and not self.scroll.is_open:
+            self._set_gauge(self._reading, "")
+        self.scroll.end()
 
     def _line_of(self, event: Event) -> Line:
         match event:
             case Queued():
-                if event.position == 1 and not self._gauge:
-                    return ()
-                return (Span(f"  queued ({event.kind.replace('_', '-')}): ", "dim"), Span(self._cut(event.message)))
-            case QueueLeft(how="returned"):
-                return (Span("  given back, not sent: ", "dim"), Span(printable(event.message_id), "dim"))
-            case QueueLeft(how="withdrawn"):
-                return (Span("  withdrawn: ", "dim"), Span(printable(event.message_id), "dim"))
-            case ToolStarted():
-                return ()
+                return self._queued(event)
+            case QueueLeft(how="returned" | "withdrawn"):
+                text = self._waiting.pop(event.message_id, printable(event.message_id))
+                said = "given back, not sent" if event.how == "returned" else "withdrawn"
+                return (Span(f"  {said}: ", "warn"), Span(self._cut(text, len(said) + 4)))
             case ToolEnded():
                 return self._tool_line(event)
             case ApprovalAsked():
@@ -123,23 +134,29 @@ class Live:
             case CallRetried():
                 wait = f" Trying again in {event.wait_s:.1f} s."
                 return (Span(f"  {printable(event.error)}{wait}", "warn"),)
-            case CallEnded(purpose="main", outcome="failed"):
+            case CallEnded(purpose="main", outcome="failed" | "dropped") if event.error:
                 return (Span(f"  {printable(event.error)}", "bad"),)
             case Cancelled():
                 kept = {"partial_assistant": "the partial answer is kept", "tools_in_progress": "tools were running"}
                 return (Span(f"  cancelled: {kept.get(event.persisted or '', 'nothing was under way')}", "warn"),)
             case ChildStarted():
                 return (Span(f"  agent {printable(event.child)} on {printable(event.model)}", "dim"),)
-            case ModelChanged():
-                return (Span(f"  model: {printable(event.model)}", "dim"),)
-            case LimitLearnt() if event.window:
-                return (Span(f"  window: {number(event.window)} (the {event.source} says)", "dim"),)
             case TurnPaused():
-                return (Span(f"  paused ({event.reason}): {printable(event.note)}", "warn"),)
+                note = "" if event.reason == "approval" else f": {printable(event.note)}"
+                return () if not note else (Span(f"  paused ({event.reason}){note}", "warn"),)
             case TurnEnded():
+                self._in_turn = False
                 return _end_line(event)
             case _:
-                return _compaction_line(event)
+                return window_line(event) or _learnt_line(event)
+
+    def _queued(self, event: Queued) -> Line:
+        if not self._in_turn:
+            return ()
+        text = printable(text_of(event.message))
+        self._waiting[event.message.id] = text
+        label = f"  queued ({event.kind.replace('_', '-')}): "
+        return (Span(label, "warn"), Span(self._cut(text, len(label))))
 
     # -- text that streams --
 
@@ -147,102 +164,95 @@ class Live:
         self._streamed.add(piece.part)
         match piece.kind:
             case "text":
-                self._write("text", piece.text)
+                self.scroll.text(piece.text)
             case "reasoning" if self.shows_reasoning:
-                self._write("reasoning", piece.text)
+                self.scroll.text(piece.text, style="dim", indent="  ")
             case "call" | "reasoning" | "done":
                 return
-
-    def _write(self, kind: str, text: str) -> None:
-        if self._open != kind:
-            self._end_text()
-            self._wipe()
-            self._open = kind
-            if kind == "reasoning" and self.screen.has_colour:
-                self.screen.stream.write("\x1b[2m")
-        encodable = safe(text).encode(self.screen.encoding, "replace").decode(self.screen.encoding)
-        self.screen.stream.write(encodable)
-        self.screen.stream.flush()
-
-    def _end_text(self) -> None:
-        if self._open:
-            reset = "\x1b[0m" if self._open == "reasoning" and self.screen.has_colour else ""
-            self.screen.stream.write(f"{reset}\n")
-            self._open = ""
-            self._draw()
 
     # -- messages and tools --
 
     def _message(self, message: Message) -> None:
-        for call in message.of_type(ToolCallPart):
-            self._calls[call.call_id] = described(call)
-        if message.role == "user" and message.origin == "said" and self.shows_user:
-            self.line((Span("> ", "title"), Span(self._cut(message), "strong")))
-        if message.role == "assistant":
-            for part in message.of_type(TextPart):
-                if part.id not in self._streamed and part.text:
-                    self._write("text", part.text)
-            if message.interrupted:
-                self.line((Span(f"  (interrupted: {message.interrupted})", "warn"),))
-            self._end_text()
-        if message.role == "tool":
-            for result in message.of_type(ToolResultPart):
-                self._result(result)
+        match message.role:
+            case "user" if message.origin == "said":
+                self._said(message)
+            case "assistant":
+                self._answered(message)
+            case "tool":
+                for result in message.of_type(ToolResultPart):
+                    self._result(result)
+            case _:
+                return
+
+    def _said(self, message: Message) -> None:
+        was_waiting = self._waiting.pop(message.id, None) is not None
+        if was_waiting or self.shows_user:
+            note = "  (delivered)" if was_waiting else ""
+            text = self._cut(printable(text_of(message)), len(note) + 2)
+            self.scroll.line((Span("> ", "title"), Span(text, "strong"), Span(note, "warn")))
+
+    def _answered(self, message: Message) -> None:
+        for part in message.of_type(TextPart):
+            if part.id not in self._streamed and part.text:
+                self.scroll.text(part.text)
+        calls = tuple(message.of_type(ToolCallPart))
+        self._calls.update({call.call_id: described(call) for call in calls})
+        self._batch, self._ended = len(calls), 0
+        self.scroll.end_text()
 
     def _result(self, result: ToolResultPart) -> None:
-        name = self._calls.get(result.call_id, printable(result.name))
-        shown = shortened(printable(result.text[:400]), max(20, min(self.screen.width, 100) - 6))
-        self.line((Span("● ", "row2" if not result.is_error else "bad"), Span(name, "strong")))
-        if shown:
-            self.line((Span(f"  {shown}", "dim"),))
+        """One line: what was called, and how its result begins. Calls of one answer are drawn together."""
+        width = min(self.scroll.width, WIDEST) - 1
+        bullet = self._bullet(result.call_id)
+        call = shortened(self._calls.get(result.call_id, printable(result.name)), max(20, min(LONGEST_CALL, width - 8)))
+        head: Line = (Span(f"{bullet} ", "bad" if result.is_error else "row2"), Span(call, "strong"))
+        room = width - sum(cells(span.text) for span in head) - 2
+        shown = shortened(printable(result.text[:LONGEST_RESULT]), room) if room > 8 else ""
+        self.scroll.line(spelled((*head, Span(f"  {shown}", "dim")), self.screen.glyphs))
+
+    def _bullet(self, call_id: str) -> str:
+        """A dot for a call alone; a bracket around calls that ran side by side, in the order in which they ended."""
+        alone, first, between, last = _BULLETS if self.screen.glyphs.parts else _ASCII_BULLETS
+        if self._batch < 2 or call_id not in self._calls:
+            return alone
+        self._ended += 1
+        return first if self._ended == 1 else last if self._ended == self._batch else between
 
     def _tool_line(self, event: ToolEnded) -> Line:
-        outcome = _OUTCOMES[event.outcome]
         if event.handle:
-            return (Span(f"  {number(event.size_bytes or 0)} bytes; the model gets both ends and a handle", "dim"),)
-        return (Span(f"  {self._calls.get(event.call_id, '')}: {outcome}", "warn"),) if outcome else ()
+            said = f"  {number(event.size_bytes or 0)} bytes: the model gets both ends, and a handle to the rest"
+            return (Span(said, "dim"),)
+        outcome = _OUTCOMES[event.outcome]
+        return (Span(f"  {self._calls.get(event.call_id, 'a tool')}: {outcome}", "warn"),) if outcome else ()
 
-    def _cut(self, message: Message) -> str:
-        text = " ".join(part.text for part in message.of_type(TextPart))
-        return shortened(printable(text), max(20, self.screen.width - 24))
+    def _cut(self, text: str, beside: int) -> str:
+        return shortened(text, max(20, min(self.scroll.width, WIDEST) - beside - 1), self.screen.glyphs.ellipsis)
 
     # -- the gauge --
 
-    def _set_gauge(self, reading: Reading, event: ReadingTaken) -> None:
-        grown = f" {event.grown:+,}" if event.grown else ""
-        self._gauge = gauge_line(reading, self.screen, grown=grown)
-        if not self.screen.is_terminal:
-            self.screen.show([self._gauge])
-        elif not self._open:
-            self._wipe()
-            self._draw()
+    def _measured(self, event: ReadingTaken, reading: Reading) -> None:
+        """The reading of this event, which a driver that is ahead may have left behind."""
+        if reading.snapshot_id != event.snapshot:
+            used = Used(tokens=event.used.tokens, low=event.used.low, high=event.used.high)
+            reading = msgspec.structs.replace(reading, used=used)
+        if event.near_limit and not self._is_near:
+            point = event.compaction_point or event.input_limit or 0
+            self.scroll.line((Span(f"  near the limit: room is made at {number(point)} tokens", "warn"),))
+        self._is_near = event.near_limit
+        self._set_gauge(reading, f"{event.grown:+,}" if event.grown else "")
+        if not self.scroll.moves and self._call_ended:
+            self._call_ended = False
+            self.scroll.line(gauge_line(reading, self.scroll.width, self.screen.glyphs, word=self._word))
 
-    def _draw(self) -> None:
-        """Put the gauge below the last line; the next line takes its place."""
-        if self._gauge and self.screen.is_terminal and not self._is_drawn:
-            self.screen.show([self._gauge])
-            self.screen.stream.write("\x1b[1A")
-            self.screen.stream.flush()
-            self._is_drawn = True
-
-    def _wipe(self) -> None:
-        if self._is_drawn:
-            self.screen.stream.write("\r\x1b[2K")
-            self._is_drawn = False
+    def _set_gauge(self, reading: Reading, word: str) -> None:
+        glyphs = self.screen.glyphs
+        self._reading, self._word = reading, word
+        self.scroll.stay(lambda width: gauge_line(reading, width - 1, glyphs, word=word))
 
 
-def gauge_line(reading: Reading, screen: Screen, *, grown: str = "", cells: int = GAUGE_CELLS) -> Line:
-    """The window in one line: bar, used with its interval, of how much, and where compaction starts."""
-    window = reading.window.tokens
-    said = amount(reading.used)
-    if window is None:
-        return (Span(f"{said} tokens, window unknown{grown}", "dim"),)
-    style = "bad" if reading.used.tokens > window else ""
-    room = max(8, min(cells, screen.width - 50))
-    share = percent(reading.used.tokens, window)
-    of = Span(f" of {number(window)} ({share})")
-    spans = (*gauge(reading, room, screen.glyphs), Span(" "), Span(said, style), of)
-    return (*(Span(screen.glyphs.spell(span.text), span.style) for span in spans), Span(grown, "dim"))
+def text_of(message: Message) -> str:
+    """What a message says in words."""
+    return " ".join(part.text for part in message.of_type(TextPart))
 
 
 def described(call: ToolCallPart) -> str:
@@ -267,27 +277,15 @@ def _end_line(event: TurnEnded) -> Line:
         return ()
     words = {"max_steps": "the limit of steps", "too_large": "it can't be made to fit", "loop": "it went in circles"}
     why = words.get(event.reason, event.reason)
-    return (Span(f"  ended ({why}): {printable(event.note)}", "warn"),)
+    return (Span(f"  ended ({why})" + (f": {printable(event.note)}" if event.note else ""), "warn"),)
 
 
-def _compaction_line(event: Event) -> Line:
+def _learnt_line(event: Event) -> Line:
     match event:
-        case Pruned():
-            what = f"cleared {number(len(event.parts))} old tool results"
-            return (Span(f"  {what}: {_sizes(event.before, event.after)}", "mark"),)
-        case CompactionStarted():
-            return (Span(f"  compacting ({printable(event.trigger)}) …", "mark"),)
-        case CompactionCommitted():
-            gone = len(event.summarised) + len(event.dropped)
-            what = f"{number(gone)} messages into a {printable(event.rung or 'summary')}"
-            return (Span(f"  compacted: {what}: {_sizes(event.before, event.after)}", "mark"),)
-        case CompactionRolledBack() if not event.rung:
-            return (Span(f"  not compacted ({printable(event.reason)}): {printable(event.note)}", "warn"),)
+        case RuleFlipped():
+            what = "counts" if event.kept else "does not count"
+            return (Span(f"  learnt: the provider {what} earlier reasoning in the next input", "dim"),)
+        case RequestRepaired():
+            return (Span(f"  the request was repaired: {printable('; '.join(event.repairs))}", "dim"),)
         case _:
             return ()
-
-
-def _sizes(before: int | None, after: int | None) -> str:
-    if before is None or after is None:
-        return "size unknown"
-    return f"{number(before)} -> {number(after)} tokens"

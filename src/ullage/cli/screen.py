@@ -67,6 +67,22 @@ class Screen:
         for line in lines:
             self.stream.write(self._encodable(plain(line)) + "\n")
 
+    def rendered(self, line: Line) -> str:
+        """The line as ``show`` would print it, without its end: for who moves the cursor themselves."""
+        if not self.has_colour:
+            return self._encodable(plain(line))
+        import io
+
+        from rich.console import Console
+
+        out = io.StringIO()
+        console = Console(
+            file=out, width=1_000, force_terminal=True, highlight=False, markup=False, emoji=False, legacy_windows=False
+        )
+        encodable = tuple(Span(self._encodable(span.text), span.style) for span in line)
+        console.print(rich_text(encodable), soft_wrap=True, end="")
+        return out.getvalue()
+
     def show_json(self, data: bytes) -> None:
         """Print one JSON value in UTF-8 whatever the stream's encoding, indented where a person reads it."""
         if self.is_terminal:
