@@ -1,0 +1,149 @@
+import pytest
+
+from tests.context.sessions import FakeModel, climbed, fold_of, reported, turns, words
+from tests.meter.session import answer, result, said
+from ullage.context.ladder import Climb, Commit, Ladder, Stuck
+from ullage.context.situation import Situation
+from ullage.context.strategy import Ask, Declined
+from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, MessageAdded
+from ullage.messages import ImagePart, Message, TextPart
+
+
+def end(situation: Situation, model: FakeModel | None = None) -> Commit | Stuck:
+    return climbed(situation, model or FakeModel()).end
+
+
+def rung(situation: Situation, model: FakeModel | None = None) -> str:
+    ended = end(situation, model)
+    assert isinstance(ended, Commit), ended
+    limit = situation.fold.denominators.input_limit
+    assert limit is not None and situation.fold.forecast().high <= limit
+    return ended.rung
+
+
+def test_at_the_point_it_summarises_on_top_of_the_current_request() -> None:
+    model = FakeModel()
+    situation = Situation(fold=fold_of(*turns(25, size=200)))
+    assert rung(situation, model) == "summary"
+    assert [ask.extends for ask in model.calls] == [True]
+    assert model.calls[0].messages[:-1] == situation.messages
+
+
+def test_ten_times_the_window_is_summarised_in_bounded_pieces() -> None:
+    model = FakeModel()
+    assert rung(Situation(fold=fold_of(*turns(600, size=200)), trigger="limit"), model) == "pieces"
+    assert 1 <= len(model.calls) <= 6
+    assert all(ask.tokens + ask.max_output <= 16_000 for ask in model.calls)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FakeModel(lambda ask: ""),
+        FakeModel(lambda ask: words(9_000, 3)),
+        FakeModel(stop="length"),
+        FakeModel(stop="refused"),
+        FakeModel(error="ServerError"),
+    ],
+)
+def test_whatever_is_wrong_with_every_summary_a_digest_ends_it_within_three_calls(model: FakeModel) -> None:
+    situation = Situation(fold=fold_of(*turns(25, size=200)))
+    assert rung(situation, model) == "digest"
+    assert len(model.calls) <= 3
+
+
+def test_one_message_of_five_million_characters_is_cut_to_head_and_tail() -> None:
+    assert rung(Situation(fold=fold_of(said("u", "hello " * 833_334)), trigger="limit")) in ("trim", "drop")
+
+
+def test_one_result_of_three_million_characters_is_cut_to_head_and_tail() -> None:
+    messages = (said("u", "go"), answer("a", calls=1), result("r", "a-0", "some text " * 300_000))
+    assert rung(Situation(fold=fold_of(*messages), trigger="limit")) == "trim"
+
+
+def test_five_hundred_images_become_few_enough() -> None:
+    images = [
+        Message(id=f"i{n}", role="user", parts=(ImagePart(id=f"i{n}.1", width=900, height=900),)) for n in range(500)
+    ]
+    rung(Situation(fold=fold_of(*images, said("u", "what is it?")), trigger="limit", image_limit=100))
+
+
+def test_two_hundred_pinned_messages_stay_and_the_rest_gets_smaller() -> None:
+    pins = [said(f"p{n}", words(8, n)) for n in range(200)]
+    situation = Situation(fold=fold_of(*pins, *turns(40, size=100)), pins=frozenset(pin.id for pin in pins))
+    rung(situation)
+    assert all(situation.fold.view.entries[pin.id].message == pin for pin in pins)
+
+
+def test_it_is_unfixable_when_what_must_stay_is_too_large_and_says_what_is_largest() -> None:
+    pins = [said(f"p{n}", words(60, n)) for n in range(300)]
+    situation = Situation(fold=fold_of(*pins), trigger="limit", pins=frozenset(pin.id for pin in pins))
+    ended = end(situation)
+    assert isinstance(ended, Stuck) and ended.error is not None
+    assert ended.error.needed > ended.error.limit == 12_800
+    assert ended.error.largest
+
+
+def test_hundreds_of_turns_on_a_small_window_stay_inside_it_and_keep_their_rules() -> None:
+    rules = (
+        "Always answer in French.",
+        "Never touch main.py!",
+        "You must run the tests.",
+        "Don't push.",
+        "Use tabs only.",
+    )
+    fold = fold_of(said("pin", "Pinned."))
+    after: list[int] = []
+    ruled = {f"u{n}": said(f"u{n}", rule) for n, rule in enumerate(rules, 1)}
+    for number, message in enumerate(ruled.get(each.id, each) for each in turns(400, size=150)):
+        fold.apply(MessageAdded(message=message))
+        point, limit = fold.denominators.compaction_point, fold.denominators.input_limit
+        assert point is not None and limit is not None
+        if message.role != "assistant":
+            if fold.forecast().high >= point:
+                ended = end(Situation(fold=fold, compaction=f"c{number}", pins=frozenset({"pin"})))
+                assert isinstance(ended, Commit)
+                after.append(ended.verdict.after)
+            assert fold.forecast().high <= limit
+            reported(fold, f"call{number}")
+    shown = "\n".join(part.text for entry in fold.view for part in entry.message.of_type(TextPart))
+    assert fold.compactions >= 8
+    assert all(rule in shown for rule in rules)
+    assert sorted(after)[len(after) // 2] <= 0.45 * 16_000
+
+
+def test_a_small_session_is_not_compacted_in_vain_and_loses_nothing() -> None:
+    model = FakeModel()
+    ended = end(Situation(fold=fold_of(*turns(2)), trigger="asked"), model)
+    assert isinstance(ended, Stuck) and ended.error is None
+    assert model.calls == []
+    last = ended.events[-1]
+    assert isinstance(last, CompactionRolledBack) and last.reason and not last.rung
+
+
+def test_the_events_of_a_change_begin_with_its_start_and_hold_its_numbers() -> None:
+    outcome = climbed(Situation(fold=fold_of(*turns(25, size=200)), snapshot="s1"), FakeModel())
+    started, committed = outcome.events[0], next(e for e in outcome.events if isinstance(e, CompactionCommitted))
+    assert isinstance(started, CompactionStarted) and started.snapshot == "s1" and started.history
+    assert committed.before is not None and committed.after == outcome.fold.forecast().tokens
+
+
+def test_a_strategy_that_asks_for_more_calls_than_it_announced_is_passed_over() -> None:
+    class Greedy:
+        name = "greedy"
+
+        def calls_at_most(self, situation: Situation) -> int:
+            return 2
+
+        def propose(self, situation: Situation, answers: object) -> Ask:
+            return Ask((), (), 1, 1)
+
+    model = FakeModel()
+    ended = climbed(Situation(fold=fold_of(*turns(2))), model, Ladder((Greedy(),))).end
+    assert isinstance(ended, Stuck)
+    assert len(model.calls) == 2
+
+
+def test_without_strategies_nothing_happens() -> None:
+    assert isinstance(Ladder(()).next(Situation(fold=fold_of()), Climb()), Stuck)
+    assert Declined("nothing_to_do").note == ""

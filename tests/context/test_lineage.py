@@ -1,0 +1,67 @@
+from tests.context.sessions import turns
+from tests.meter.session import said
+from ullage.context.lineage import explain, pins_of
+from ullage.events import (
+    CompactionCommitted,
+    DroppedMessage,
+    Event,
+    MessageAdded,
+    Pinned,
+    Pruned,
+    Rewound,
+    Uncompacted,
+)
+
+ADDED: list[Event] = [MessageAdded(message=message) for message in turns(3)]
+FIRST = CompactionCommitted(
+    compaction="c1",
+    summary=said("c1.summary", "one"),
+    summarised=("u0", "a0", "r0"),
+    dropped=(DroppedMessage(id="b0", reason="old"),),
+    rung="summary",
+)
+SECOND = CompactionCommitted(
+    compaction="c2",
+    summary=said("c2.summary", "two"),
+    summarised=("c1.summary", "u1"),
+    replaced=(said("u2", "cut"),),
+    rung="digest",
+)
+
+
+def test_a_message_that_nothing_happened_to_is_in_view_and_an_unknown_one_unknown() -> None:
+    assert explain("u1", ADDED).status == "in view"
+    assert explain("nobody", ADDED).status == "unknown"
+
+
+def test_a_message_is_followed_through_a_chain_of_summaries() -> None:
+    where = explain("u0", [*ADDED, FIRST, SECOND])
+    assert (where.status, where.holder) == ("summarised", "c2.summary")
+    assert [passage.into for passage in where.passages] == ["c1.summary", "c2.summary"]
+    assert "stands in c2.summary" in str(where)
+
+
+def test_a_dropped_message_has_its_reason() -> None:
+    where = explain("b0", [*ADDED, FIRST])
+    assert (where.status, where.holder, where.passages[0].why) == ("dropped", "", "old")
+
+
+def test_shortened_cleared_and_rewound_are_said() -> None:
+    assert explain("u2", [*ADDED, FIRST, SECOND]).status == "shortened"
+    assert explain("r1", [*ADDED, Pruned(parts=("r1.result",), prune="p")]).status == "cleared"
+    assert explain("u2", [*ADDED, Rewound(to="u0")]).status == "rewound"
+
+
+def test_what_was_undone_did_not_happen() -> None:
+    events = [*ADDED, FIRST, SECOND]
+    assert explain("u0", [*events, Uncompacted(compaction="c2")]).holder == "c1.summary"
+    where = explain("u0", [*events, Uncompacted(compaction="c1")])
+    assert (where.status, where.holder, where.passages) == ("in view", "u0", ())
+    pruned = [*ADDED, Pruned(parts=("r1.result",), prune="p"), Uncompacted(compaction="p")]
+    assert explain("r1", pruned).status == "in view"
+
+
+def test_pins_are_what_was_pinned_and_not_let_go() -> None:
+    events: list[Event] = [Pinned(messages=("a", "b")), Pinned(messages=("a",), pinned=False)]
+    assert pins_of(events) == {"b"}
+    assert explain("b", events).pinned

@@ -1,0 +1,51 @@
+from tests.context.sessions import FakeModel, climbed, fold_of, turns
+from tests.meter.session import said
+from ullage.context.ladder import RUNGS, Commit, Ladder
+from ullage.context.prepared import Preparation, PreparedSummary, is_prefix_unchanged, prepare
+from ullage.context.situation import Situation
+from ullage.events import MessageAdded, MessageReplaced
+from ullage.meter.fold import Fold
+
+
+def prepared() -> tuple[Fold, PreparedSummary]:
+    fold = fold_of(*turns(25, size=200))
+    preparation = prepare(Situation(fold=fold, compaction="ahead"))
+    assert isinstance(preparation, Preparation)
+    return fold, PreparedSummary(preparation.prefix, FakeModel()(preparation.ask))
+
+
+def finish(fold: Fold, summary: PreparedSummary, **more: object) -> Commit:
+    model = FakeModel()
+    end = climbed(Situation(fold=fold, **more), model, Ladder((summary, *RUNGS))).end  # type: ignore[arg-type]
+    assert isinstance(end, Commit)
+    return end
+
+
+def test_a_prepared_summary_is_used_without_a_call_and_what_was_added_since_stays() -> None:
+    fold, summary = prepared()
+    fold.apply(MessageAdded(message=said("new", "and this?")))
+    assert is_prefix_unchanged(summary.prefix, Situation(fold=fold).messages)
+    end = finish(fold, summary)
+    assert end.rung == "prepared"
+    assert end.climb.calls == 0
+    assert "new" in fold.view.entries and "u0" not in fold.view.entries
+
+
+def test_a_message_pinned_meanwhile_stays() -> None:
+    fold, summary = prepared()
+    assert finish(fold, summary, pins=frozenset({"u0"})).rung == "prepared"
+    assert "u0" in fold.view.entries
+
+
+def test_it_is_discarded_when_its_prefix_was_edited() -> None:
+    fold, summary = prepared()
+    edited = said("u3", "something else")
+    fold.apply(MessageReplaced(message=edited.__class__(**{**_fields(edited), "revision": 1})))
+    assert not is_prefix_unchanged(summary.prefix, Situation(fold=fold).messages)
+    end = finish(fold, summary)
+    assert end.rung != "prepared"
+    assert end.climb.setbacks[0].reason == "changed"
+
+
+def _fields(message: object) -> dict[str, object]:
+    return {name: getattr(message, name) for name in message.__struct_fields__}  # type: ignore[attr-defined]

@@ -1,0 +1,94 @@
+from dataclasses import replace
+
+from tests.context.sessions import FakeModel, fold_of, turns
+from tests.meter.session import answer, said
+from ullage.context.budget import aim_of
+from ullage.context.rules import Rules
+from ullage.context.situation import Situation
+from ullage.context.strategy import Ask, Candidate, Declined, SummaryAnswer
+from ullage.context.summary import Summarize, SummarizePieces, piece_room
+from ullage.events import CompactionCommitted
+from ullage.messages import TextPart
+
+
+def at_point(**more: object) -> Situation:
+    return Situation(fold=fold_of(*turns(25, size=200)), **more)  # type: ignore[arg-type]
+
+
+def over() -> Situation:
+    return Situation(fold=fold_of(*turns(150, size=200)), trigger="limit")
+
+
+def test_a_summary_extends_the_current_request_by_one_message() -> None:
+    situation = at_point(instructions="Keep the numbers.")
+    ask = Summarize().propose(situation, ())
+    assert isinstance(ask, Ask) and ask.extends and ask.system == ()
+    assert ask.messages[:-1] == situation.messages
+    asked = ask.messages[-1]
+    assert (asked.role, asked.origin) == ("user", "injected")
+    assert "Keep the numbers." in next(asked.of_type(TextPart)).text
+    assert set(ask.covers) == {message.id for message in situation.messages}
+
+
+def test_it_is_not_asked_on_top_of_a_request_that_does_not_fit_or_another_models() -> None:
+    for situation in (over(), at_point(rules=Rules(own_model=True)), at_point(trigger="overflow", correction=1.1)):
+        proposal = Summarize().propose(situation, ())
+        assert isinstance(proposal, Declined) and proposal.reason in ("does_not_fit", "too_large", "above_point")
+
+
+def test_it_is_not_asked_while_a_call_is_open() -> None:
+    situation = Situation(fold=fold_of(*turns(25, size=200), answer("a", calls=1)))
+    proposal = Summarize().propose(situation, ())
+    assert isinstance(proposal, Declined) and "call without a result" in proposal.note
+
+
+def test_a_refused_answer_is_declined_with_its_reason() -> None:
+    proposal = Summarize().propose(at_point(), (SummaryAnswer(None, error="Overloaded"),))
+    assert isinstance(proposal, Declined) and proposal.reason == "failed"
+
+
+def test_pieces_cover_every_message_that_leaves_and_each_call_fits() -> None:
+    situation, model = over(), FakeModel()
+    answers: list[SummaryAnswer] = []
+    while isinstance(proposal := SummarizePieces().propose(situation, tuple(answers)), Ask):
+        assert proposal.tokens + proposal.max_output <= 16_000
+        assert not proposal.extends and proposal.system
+        answers.append(model(proposal))
+    assert isinstance(proposal, Candidate) and isinstance(proposal.event, CompactionCommitted)
+    shown = {name for ask in model.calls for name in ask.covers}
+    assert set(proposal.event.summarised) <= shown
+    assert 1 < len(answers) <= SummarizePieces().calls_at_most(situation)
+
+
+def test_each_piece_is_given_the_summary_so_far() -> None:
+    situation, model = over(), FakeModel(lambda ask: "So far the gauge was read.")
+    first = SummarizePieces().propose(situation, ())
+    assert isinstance(first, Ask)
+    second = SummarizePieces().propose(situation, (model(first),))
+    assert isinstance(second, Ask)
+    text = next(second.messages[0].of_type(TextPart)).text
+    assert text.startswith("<earlier>\nSo far the gauge was read.\n</earlier>")
+
+
+def test_where_a_later_piece_fails_the_summary_so_far_stays_and_a_digest_stands_for_the_rest() -> None:
+    situation, model = over(), FakeModel(lambda ask: "So far the gauge was read.")
+    first = SummarizePieces().propose(situation, ())
+    assert isinstance(first, Ask)
+    answers = (model(first), SummaryAnswer(None, error="ServerError"))
+    proposal = SummarizePieces().propose(situation, answers)
+    assert isinstance(proposal, Candidate) and isinstance(proposal.event, CompactionCommitted)
+    assert proposal.event.summary is not None
+    text = "".join(part.text for part in proposal.event.summary.of_type(TextPart))
+    assert "So far the gauge was read." in text and "No model could summarise" in text
+
+
+def test_pieces_are_sized_for_the_window_of_the_model_that_summarises() -> None:
+    small = over()
+    large = replace(small, rules=Rules(own_model=True, summary_window=1_000_000))
+    assert piece_room(large, aim_of(large)) > 10 * piece_room(small, aim_of(small))
+
+
+def test_nothing_is_asked_where_a_summary_could_not_help() -> None:
+    situation = Situation(fold=fold_of(said("u", "hello")), trigger="asked")
+    for strategy in (Summarize(), SummarizePieces()):
+        assert isinstance(strategy.propose(situation, ()), Declined)
