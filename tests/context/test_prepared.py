@@ -1,3 +1,5 @@
+from msgspec.structs import replace
+
 from tests.context.sessions import FakeModel, climbed, fold_of, turns
 from tests.meter.session import said
 from ullage.context.ladder import RUNGS, Commit, Ladder
@@ -39,13 +41,8 @@ def test_a_message_pinned_meanwhile_stays() -> None:
 
 def test_it_is_discarded_when_its_prefix_was_edited() -> None:
     fold, summary = prepared()
-    edited = said("u3", "something else")
-    fold.apply(MessageReplaced(message=edited.__class__(**{**_fields(edited), "revision": 1})))
+    fold.apply(MessageReplaced(message=replace(said("u3", "something else"), revision=1)))
     assert not is_prefix_unchanged(summary.prefix, Situation(fold=fold).messages)
     end = finish(fold, summary)
     assert end.rung != "prepared"
     assert end.climb.setbacks[0].reason == "changed"
-
-
-def _fields(message: object) -> dict[str, object]:
-    return {name: getattr(message, name) for name in message.__struct_fields__}  # type: ignore[attr-defined]
