@@ -30,6 +30,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     epoch: int = 0
     broken: str = ""
+    is_declared: bool = False
+    """Whether a new epoch was declared since the last call."""
     taken: ReadingTaken | None = None
     """The last reading that was recorded."""
     started: CallStarted | None = None
@@ -73,7 +75,7 @@ def remember(memory: Memory, event: Event) -> Memory:
         case Uncompacted():
             return replace(memory, broken="uncompact")
         case EpochChanged():
-            return replace(memory, epoch=event.epoch, broken="")
+            return replace(memory, epoch=event.epoch, broken="", is_declared=True)
         case TurnEnded(reason="finished"):
             return replace(memory, task_start="")
         case Pinned():
@@ -88,7 +90,7 @@ def _call_started(memory: Memory, event: CallStarted) -> Memory:
         return replace(memory, background=event.call)
     if event.purpose != "main":
         return memory
-    return replace(memory, started=event, newest_sent=memory.newest, broken="")
+    return replace(memory, started=event, newest_sent=memory.newest, broken="", is_declared=False)
 
 
 def _call_ended(memory: Memory, event: CallEnded) -> Memory:

@@ -58,8 +58,9 @@ async def call_model(work: Work, step: CallModel) -> None:
     reading = work.reading
     for hook in work.shared.hooks:
         await run_hook(hook.before_call(request, reading))
+    options = options_of(work, step)
     call = f"call-{ledger.loop.seq + 1}"
-    started: list[Event] = [*work.reading_events()]
+    started: list[Event] = [*work.reading_events(), *departed(work, request, options)]
     used = reading.used
     started.append(
         CallStarted(
@@ -75,7 +76,7 @@ async def call_model(work: Work, step: CallModel) -> None:
     prepare_ahead(work)
     answer: Answer | ProviderError
     try:
-        answer = await _stream(work, request, call, options_of(work, step))
+        answer = await _stream(work, request, call, options)
     except ProviderError as problem:
         answer = problem
     if isinstance(answer, ProviderError):
@@ -122,6 +123,27 @@ def request_of(work: Work) -> Request:
     else:
         messages = in_view(meter.messages)
     return meter.request(stream=work.settings.stream, messages=messages)
+
+
+def departed(work: Work, request: Request, options: Options) -> list[Event]:
+    """A new epoch where the request does not extend the last one and nothing has said so; nothing otherwise.
+
+    That is reasoning which the policy, or the model's wire, wants no more of from here on.
+    """
+    memory, meter = work.memory, work.ledger.meter
+    if memory.started is None or memory.is_declared:
+        return []
+    places = [message.id for message in meter.messages] if work.outgoing.is_new else []
+    earlier = None
+    if memory.newest_sent in places:
+        sent = in_view(meter.messages[: places.index(memory.newest_sent) + 1])
+        earlier = meter.request(stream=request.stream, messages=sent)
+    try:
+        endpoint = work.endpoint()
+    except ProviderError:
+        return []  # the call itself will say so
+    departs = work.outgoing.departs(request, endpoint, earlier, policy=meter.policy, options=options)
+    return [work.new_epoch("reasoning")] if departs else []
 
 
 def options_of(work: Work, step: CallModel) -> Options:

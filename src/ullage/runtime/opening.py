@@ -17,7 +17,7 @@ from ullage.runtime.ledger import Ledger
 from ullage.runtime.work import Shared, Work
 from ullage.store.store import Checkpoint, Store
 
-MADE_BY: Final = f"runtime-1 {snapshot.MADE_BY}"
+MADE_BY: Final = f"runtime-2 {snapshot.MADE_BY}"
 """Names the code that can read a session's checkpoint. Raised when ``Loop`` or ``Memory`` fold otherwise."""
 
 

@@ -1,0 +1,306 @@
+"""What all promises are tested on: the doubles over HTTP, a database in a file, and an agent with real tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from ullage.codec import epochs
+from ullage.codec.stream import Answer
+from ullage.events import CallEnded, CallRetried, CallStarted, EpochChanged, Event, MessageAdded, Queued, QueueLeft
+from ullage.messages import Message, ReasoningPart, Request, TextPart, ToolCallPart, ToolResultPart
+from ullage.meter.reading import Reading
+from ullage.runtime.agent import Agent
+from ullage.runtime.hooks import Hook
+from ullage.runtime.session import Session
+from ullage.simulators import Scenario, Server
+from ullage.simulators.scenario import read
+from ullage.simulators.server import Exchange
+from ullage.store.store import DraftPiece
+
+T = TypeVar("T")
+
+KEYS = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"), "promise")
+SYSTEM = "You look after the files of a small museum. Read before you answer."
+
+
+class Speaker(NamedTuple):
+    """One dialect: a model, the double that serves it, the wire where it is not the provider's usual one."""
+
+    name: str
+    model: str
+    serves: str
+    wire: str = ""
+    params: Mapping[str, object] = {}
+
+    def settings(self, server: Server) -> dict[str, Any]:
+        """The settings of a session that speaks it with this server."""
+        base_url = server.url(self.serves)
+        return {"model": self.model, "base_url": base_url, "params": dict(self.params), "wire": self.wire}
+
+    @property
+    def codec(self) -> str:
+        return self.wire or {"anthropic": "messages", "openai": "responses", "gemini": "generateContent"}[self.serves]
+
+
+_ADAPTIVE = {"max_tokens": 12_000, "thinking": {"type": "adaptive"}}
+_SUMMARY = {"reasoning": {"summary": "auto"}}
+_THOUGHTS = {"generationConfig": {"thinkingConfig": {"includeThoughts": True}}}
+
+OLD_CLAUDE = Speaker(
+    "old-claude",
+    "anthropic:claude-sonnet-4-5",
+    "anthropic",
+    params={"max_tokens": 12_000, "thinking": {"type": "enabled", "budget_tokens": 4_096}},
+)
+CLAUDE = Speaker("claude", "anthropic:claude-sonnet-4-6", "anthropic", params=_ADAPTIVE)
+BOUND_CLAUDE = Speaker("bound-claude", "anthropic:claude-fable-5-1", "anthropic", params=_ADAPTIVE)
+RESPONSES = Speaker("responses", "openai:gpt-5.5", "openai", params=_SUMMARY)
+CHAT = Speaker("chat", "openai:gpt-5-mini", "openai", "chat")
+GEMINI = Speaker("gemini", "google:gemini-3-flash-preview", "gemini", params=_THOUGHTS)
+DEEPSEEK = Speaker("deepseek", "deepseek:deepseek-reasoner", "deepseek", "chat")
+SPEAKERS = (OLD_CLAUDE, CLAUDE, BOUND_CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)
+FIVE = (CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)
+
+
+def script(*answers: Mapping[str, Any], **more: Any) -> Scenario:
+    """A scenario of these answers."""
+    return read({"answers": [dict(answer) for answer in answers], **more})
+
+
+class Sent(Hook):
+    """Notes before each main call how many requests the double had by then: which one is which call's."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.begins: list[int] = []
+        self.requests: list[Request] = []
+
+    async def before_call(self, request: Request, reading: Reading) -> None:
+        self.begins.append(requests_of(self._server))
+        self.requests.append(request)
+
+
+class Exchanged(NamedTuple):
+    """A main call, and the request that the double got for it. ``declared``: a new epoch was declared before it."""
+
+    call: str
+    request: Request
+    exchange: Exchange
+    declared: tuple[str, ...]
+
+
+def generated(server: Server) -> list[Exchange]:
+    """The model calls that reached the double."""
+    return [exchange for exchange in server.exchanges if exchange.number]
+
+
+def requests_of(server: Server) -> int:
+    return len(generated(server))
+
+
+def agent_for(
+    store: Path, *hooks: Hook, tools: Sequence[Any] = (), environment: Mapping[str, str] = KEYS, **settings: Any
+) -> Agent:
+    """An agent whose sessions say themselves which model they speak to."""
+    settings = {"max_repeats": 1_000_000, "max_steps": 10_000, **settings}
+    return Agent(
+        tools=tools, system=SYSTEM, hooks=hooks, store=store, environment=environment, config=False, **settings
+    )
+
+
+def exchanged(sent: Sent, server: Server, events: Sequence[Event], *, skip: int = 0) -> list[Exchanged]:
+    """The main calls of a ledger with their requests; ``skip`` calls of it were not sent under ``sent``."""
+    mains = [event for event in events if isinstance(event, CallStarted) and event.purpose == "main"]
+    assert len(mains) - skip == len(sent.begins), (len(mains), skip, len(sent.begins))
+    declared: dict[str, tuple[str, ...]] = {}
+    since: list[str] = []
+    for event in events:
+        if isinstance(event, EpochChanged):
+            since.append(event.reason)
+        elif isinstance(event, CallStarted) and event.purpose == "main":
+            declared[event.call] = tuple(since)
+            since = []
+    arrived = generated(server)
+    found: list[Exchanged] = []
+    unsent: tuple[str, ...] = ()
+    ends = [*sent.begins[1:], len(arrived)]
+    for main, request, begin, end in zip(mains[skip:], sent.requests, sent.begins, ends, strict=True):
+        if begin < end:  # a call that was cancelled before it was sent has none
+            found.append(Exchanged(main.call, request, arrived[begin], unsent + declared[main.call]))
+            unsent = ()
+        else:
+            unsent += declared[main.call]
+    return found
+
+
+def assert_epochs(calls: Sequence[Exchanged]) -> None:
+    """A request departs from the one before it exactly where a new epoch was declared."""
+    for earlier, later in pairwise(calls):
+        departed = departure(earlier, later)
+        assert (departed is not None) == bool(later.declared), (
+            f"{later.call} after {earlier.call}: declared {later.declared}, departs {departed}"
+        )
+
+
+def departure(earlier: Exchanged, later: Exchanged) -> epochs.EpochChange | None:
+    """Where a request departs from the one before it, as the double got both."""
+    if earlier.request.wire != later.request.wire:
+        return epochs.EpochChange("model", 0, 0, False)
+    return epochs.compare(
+        later.request.wire,
+        earlier.exchange.body,
+        later.exchange.body,
+        model=f"{later.request.provider} {later.request.model}",
+        earlier_model=f"{earlier.request.provider} {earlier.request.model}",
+    )
+
+
+def assert_accepted(server: Server, *, but: Iterable[int] = ()) -> None:
+    """The double took every request; ``but`` those numbers, which a scripted fault refused."""
+    refused = [
+        (one.number, one.status, one.rule, one.said)
+        for one in server.exchanges
+        if (one.status != 200 or one.rule) and one.number not in but
+    ]
+    assert not refused, refused
+
+
+def assert_calls_closed(events: Sequence[Event]) -> None:
+    """Each tool call in the ledger has exactly one result behind it, and each model call one end."""
+    calls: list[str] = []
+    results: list[str] = []
+    for event in events:
+        if isinstance(event, MessageAdded):
+            calls += [part.call_id for part in event.message.of_type(ToolCallPart)]
+            results += [part.call_id for part in event.message.of_type(ToolResultPart)]
+    assert sorted(calls) == sorted(results)
+    started = [event.call for event in events if isinstance(event, CallStarted)]
+    ended = [event.call for event in events if isinstance(event, CallEnded) and event.purpose != "child"]
+    assert sorted(started) == sorted(ended)
+
+
+def assert_queue(events: Sequence[Event], ids: Iterable[str]) -> dict[str, str]:
+    """Each id was queued once and left once, and is in the conversation exactly where it was delivered. Gives how."""
+    queued = [event.message.id for event in events if isinstance(event, Queued)]
+    left = [(event.message_id, event.how) for event in events if isinstance(event, QueueLeft)]
+    added = [event.message.id for event in events if isinstance(event, MessageAdded)]
+    assert sorted(queued) == sorted(ids)
+    assert sorted(name for name, _ in left) == sorted(ids), left
+    for name, how in left:
+        assert added.count(name) == (how == "delivered"), (name, how)
+    return dict(left)
+
+
+def ended(events: Iterable[Event], purpose: str = "main") -> list[CallEnded]:
+    return [event for event in events if isinstance(event, CallEnded) and event.purpose == purpose]
+
+
+def retried(events: Iterable[Event]) -> list[CallRetried]:
+    return [event for event in events if isinstance(event, CallRetried)]
+
+
+def of_kind(events: Iterable[Any], kind: type[T]) -> list[T]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def text_of(message: Message) -> str:
+    return "".join(part.text for part in message.of_type(TextPart))
+
+
+def results_of(messages: Iterable[Message]) -> list[ToolResultPart]:
+    return [part for message in messages for part in message.of_type(ToolResultPart)]
+
+
+def said_by_user(exchange: Exchange) -> str:
+    """The body of a request as text, to look for what the model was told."""
+    return json.dumps(exchange.body, ensure_ascii=False)
+
+
+class Shown:
+    """What a display of a session has been given: a task that follows it from its beginning."""
+
+    def __init__(self, session: Session) -> None:
+        self.pieces: list[DraftPiece] = []
+        self.events: list[Event] = []
+        self._session = session
+        self._changed = asyncio.Condition()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Shown:
+        begun = asyncio.Event()
+        self._task = asyncio.create_task(self._follow(begun))
+        await begun.wait()
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _follow(self, begun: asyncio.Event) -> None:
+        frames: AsyncIterator[Event | DraftPiece] = self._session.events(after=0)
+        async with aclosing(frames) as coming:  # type: ignore[type-var]
+            begun.set()
+            async for frame in coming:
+                async with self._changed:
+                    if isinstance(frame, DraftPiece):
+                        self.pieces.append(frame)
+                    else:
+                        self.events.append(frame)
+                    self._changed.notify_all()
+
+    async def until(self, holds: Callable[[Shown], object]) -> None:
+        """Wait until this holds of what was shown."""
+        async with asyncio.timeout(20), self._changed:
+            await self._changed.wait_for(lambda: bool(holds(self)))
+
+    def of_call(self, call: str) -> list[DraftPiece]:
+        return [piece for piece in self.pieces if piece.call == call]
+
+    @property
+    def call(self) -> str:
+        """The call whose pieces came last."""
+        return self.pieces[-1].call if self.pieces else ""
+
+
+def shown_texts(pieces: Iterable[DraftPiece]) -> dict[str, str]:
+    """What a display has drawn, by part: texts and reasoning as they came, and the arguments of calls."""
+    texts: dict[str, str] = {}
+    for piece in pieces:
+        if piece.kind != "done":
+            texts[piece.part] = texts.get(piece.part, "") + piece.text
+    return texts
+
+
+def stored_texts(message: Message) -> dict[str, str]:
+    """The same of a stored message; parts that hold nothing readable are left out."""
+    texts: dict[str, str] = {}
+    for part in message.parts:
+        match part:
+            case TextPart() | ReasoningPart():
+                texts[part.id] = part.text
+            case ToolCallPart():
+                texts[part.id] = part.arguments
+            case _:
+                pass
+    return texts
+
+
+def answers_in(events: Iterable[Event]) -> list[Message]:
+    return [event.message for event in of_kind(events, MessageAdded) if event.message.role == "assistant"]
+
+
+class Recorder(Hook):
+    """Keeps the answers it was shown."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer] = []
+
+    async def after_call(self, answer: Answer, reading: Reading) -> None:
+        self.answers.append(answer)
