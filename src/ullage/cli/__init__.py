@@ -91,6 +91,10 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.demo import run as demo
 
             return demo(options)
+        case "serve":
+            from ullage.cli.serve import run as serve
+
+            return serve(options)
         case "simulate":
             from ullage.cli.simulate import run as simulate
 

@@ -64,6 +64,9 @@ def parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help=about, description=_sentence(about), allow_abbrev=False)
     demo.add_argument("--fast", action="store_true", help="without the pauses that make it readable")
     demo.add_argument("--seed", type=int, default=0, metavar="N", help="draws what a meter can't know")
+    about = "serve sessions over HTTP, with a page to watch and steer them"
+    serve = commands.add_parser("serve", help=about, description=_sentence(about), allow_abbrev=False)
+    _describe_serve(serve)
     about = "serve strict doubles of the providers on this machine, for tests and demonstrations"
     simulate = commands.add_parser("simulate", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_simulate(simulate)
@@ -131,6 +134,30 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
     run.add_argument("--max-steps", type=_positive, metavar="N", help="at most N model calls (default 100)")
     run.add_argument("--json", action="store_true", help="print one JSON object at the end: answer, reason, reading")
+
+
+def _describe_serve(serve: argparse.ArgumentParser) -> None:
+    where = serve.add_argument_group("where")
+    where.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default 127.0.0.1: this machine only")
+    where.add_argument("--port", type=int, default=8801, metavar="N", help="the port (default 8801; 0: a free one)")
+    where.add_argument(
+        "--token",
+        default="",
+        metavar="TEXT",
+        help="what clients have to bring; needed for any other address (better: the variable ULLAGE_TOKEN)",
+    )
+    where.add_argument("--store", default="", metavar="FILE", help="the sessions' database (default: the user's own)")
+    agent = serve.add_argument_group("the agent, where ullage.toml does not say it")
+    agent.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
+    agent.add_argument(
+        "--tools", default="", metavar="NAMES", help="built-in tools: read,write,edit,list,search,shell (default: none)"
+    )
+    agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    agent.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
+    agent.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
+    agent.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")
+    agent.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
+    agent.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
 
 
 def _describe_calibration(calibration: argparse.ArgumentParser) -> None:

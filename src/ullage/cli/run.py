@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 def agent_of(args: argparse.Namespace) -> Agent:
     """The agent that the command line asks for, on top of files and environment."""
-    tools: tuple[str, ...] | None = tuple(args.tools.split(",")) if args.tools else None
+    tools = tuple(args.tools.split(",")) if args.tools else ()
     said: dict[str, Any] = {
         "base_url": args.base_url or None,
         "wire": args.wire or None,
@@ -55,7 +55,7 @@ def agent_of(args: argparse.Namespace) -> Agent:
         "max_output": args.max_output,
         "max_steps": args.max_steps,
         "root": args.root,
-        "tools": () if tools == ("none",) else tools,
+        "tools": tools,
     }
     agent = Agent(args.model or "", system=args.system, **said)
     if not agent.settings.instructions:

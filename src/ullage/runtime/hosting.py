@@ -1,21 +1,44 @@
-"""Many sessions in one process: opened when they are needed, driven whoever is connected, closed when nobody cares."""
+"""Many sessions in one process: opened when they are needed, driven whoever is connected, closed when nobody cares.
+
+async with Host(agent) as host:
+    session = await host.session("notes")       # open from now on, and driven whenever there is something to do
+    await session.send("Go on.")                # nobody has to stay for the answer
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
-from ullage.errors import SessionBusy, SessionNotFound, UllageError
-from ullage.runtime.agent import Agent
+from ullage.errors import SessionNotFound, UllageError
+from ullage.events import (
+    CancelAsked,
+    CompactAsked,
+    Event,
+    TurnEnded,
+    TurnPaused,
+    TurnResumed,
+    TurnStarted,
+)
+from ullage.runtime.agent import Agent, first_events, new_session_id
 from ullage.runtime.opening import folded
 from ullage.runtime.session import Session
+from ullage.runtime.work import Shared
+from ullage.store.store import SessionRow, Store
+
+log = logging.getLogger("ullage.runtime")
 
 IDLE_S: Final = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
 
 RECOVERED: Final = 1_000
 """Newest sessions that are looked at for unfinished work when a host starts."""
+
+TAIL: Final = 32
+"""Events at a session's end that mostly tell whether it rests; where they don't, all of it is folded."""
 
 
 class Host:
@@ -24,14 +47,15 @@ class Host:
     def __init__(self, agent: Agent, *, idle_s: float = IDLE_S) -> None:
         self.agent = agent
         self._idle_s = idle_s
+        self._shared: Shared | None = None
         self._sessions: dict[str, Session] = {}
         self._used: dict[str, float] = {}
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._locks: dict[str, _Lock] = {}
         self._sweeping: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Host:
-        await self.agent.enter()
-        self._sweeping = asyncio.create_task(self._sweep())
+        self._shared = await self.agent.enter()
+        self._sweeping = asyncio.create_task(self._sweep(), name="host: closing idle sessions")
         return self
 
     async def __aexit__(self, *problem: object) -> None:
@@ -40,63 +64,83 @@ class Host:
             self._sweeping.cancel()
             await asyncio.wait([self._sweeping])
         sessions, self._sessions = list(self._sessions.values()), {}
-        await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
+        closed = await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
+        for session, how in zip(sessions, closed, strict=True):
+            if isinstance(how, Exception):
+                log.error("The session %s did not close: %s", session.id, how)
+        self._shared = None
         await self.agent.leave()
 
-    async def begin(self, session: str = "", **settings: Any) -> Session:
-        """A new session. Raises ``SettingError``, ``StoreUnavailable``."""
-        return await self._opened(self.agent.session(session, **settings))
+    @property
+    def store(self) -> Store:
+        """Where the sessions live."""
+        return self._open.store
+
+    @property
+    def _open(self) -> Shared:
+        if self._shared is None:
+            raise RuntimeError("The host is not open: use `async with`.")
+        return self._shared
+
+    async def begin(self, session: str = "", settings: Mapping[str, object] | None = None) -> Session:
+        """A new session. Raises ``CommandRefused`` for a taken id, ``SettingError``, ``StoreUnavailable``."""
+        own = {name: value for name, value in (settings or {}).items() if value is not None}
+        name = session or new_session_id()
+        events = first_events(self._open.resolve(own).settings, own)
+        await self.store.create(name, events)
+        return await self.session(name)
 
     async def session(self, session: str) -> Session:
-        """A session that is there, opened if it is not. Raises ``SessionNotFound``, ``StoreUnavailable``."""
-        if session not in self._sessions:
-            shared = await self.agent.enter()
-            try:
-                await shared.store.about(session)
-            finally:
-                await self.agent.leave()
-        return await self._opened(self.agent.session(session))
+        """A session that is there, opened if it is not. Raises ``SessionNotFound``, ``StoreUnavailable``.
 
-    async def _opened(self, session: Session) -> Session:
-        lock = self._opening.setdefault(session.id, asyncio.Lock())
-        async with lock:
-            held = self._sessions.get(session.id)
-            if held is None:
-                held = await session.__aenter__()
-                self._sessions[session.id] = held
-            self._used[session.id] = time.monotonic()
-            return held
+        What was left unfinished in it is gone on with, except in a session that is a tool call's own agent: that is
+        the business of the one that called it.
+        """
+        held = self._sessions.get(session)
+        if held is None:
+            async with _Locked(self._locks, session):
+                held = self._sessions.get(session)
+                if held is None:
+                    await self.store.about(session)
+                    held = self.agent.session(session, resume=not is_child(session))
+                    self._sessions[session] = await held.__aenter__()
+        self._used[session] = time.monotonic()
+        return held
 
     async def forget(self, session: str) -> None:
-        """Close a session that is open here, at once."""
-        held = self._sessions.pop(session, None)
-        self._used.pop(session, None)
-        if held is not None:
-            await held.close()
+        """Close a session that is open here, at once; what is under way in it stays as a crash would leave it."""
+        async with _Locked(self._locks, session):
+            held = self._sessions.pop(session, None)
+            self._used.pop(session, None)
+            if held is not None:
+                await held.close()
 
     async def recover(self) -> list[str]:
-        """Go on with the sessions that a crash or a restart left in the middle of something; gives their ids."""
-        shared = await self.agent.enter()
+        """Go on with the sessions that a crash or a restart left in the middle of something; gives their ids.
+
+        One that can't be opened is left: it says why to whoever asks for it.
+        """
         found: list[str] = []
-        try:
-            for row in await shared.store.sessions(limit=RECOVERED):
-                try:
-                    loop = (await folded(shared.store, row.id)).loop
-                    if (loop.turn and not loop.paused) or loop.queue or loop.cancel:
-                        await self.session(row.id)
-                        found.append(row.id)
-                except (SessionNotFound, SessionBusy):
-                    continue
-                except UllageError:
-                    continue  # one session that can't be opened says so to whoever asks for it
-        finally:
-            await self.agent.leave()
+        for row in await self.store.sessions(limit=RECOVERED):
+            try:
+                if not is_child(row.id) and await is_unfinished(self.store, row):
+                    await self.session(row.id)
+                    found.append(row.id)
+            except SessionNotFound:
+                continue
+            except UllageError as problem:
+                log.warning("The session %s can't be gone on with: %s", row.id, problem)
         return found
 
     @property
     def open_sessions(self) -> int:
         """How many sessions are open here."""
         return len(self._sessions)
+
+    @property
+    def busy_sessions(self) -> int:
+        """How many of them are worked for in this moment."""
+        return sum(not session.is_idle for session in self._sessions.values())
 
     async def _sweep(self) -> None:
         while True:
@@ -105,3 +149,68 @@ class Host:
             for name, session in list(self._sessions.items()):
                 if session.is_idle and now - self._used.get(name, now) > self._idle_s:
                     await self.forget(name)
+
+
+def is_child(session: str) -> bool:
+    """Whether a session belongs to a tool call of another one."""
+    return "/" in session
+
+
+async def is_unfinished(store: Store, row: SessionRow) -> bool:
+    """Whether somebody has to go on with a session: a turn is under way, or something waits that begins one."""
+    if await store.pending(row.id):
+        return True
+    told = _told(await store.read(row.id, after=max(0, row.seq - TAIL)))
+    if told is None:
+        loop = (await folded(store, row.id)).loop
+        return bool(loop.cancel or loop.compact_asked is not None or (loop.turn and not loop.paused))
+    return told
+
+
+def _told(tail: list[Event]) -> bool | None:
+    """Whether the last events say that work is left; ``None`` when only the whole ledger does."""
+    for event in reversed(tail):
+        match event:
+            case TurnEnded():
+                return False
+            case TurnStarted() | TurnResumed():
+                return True
+            case TurnPaused() | CancelAsked() | CompactAsked():
+                return None
+            case _:
+                continue
+    return None
+
+
+class _Lock:
+    """A lock and how many hold it or wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.users = 0
+
+
+class _Locked:
+    """One at a time for each name; a lock that nobody uses is not kept."""
+
+    def __init__(self, locks: dict[str, _Lock], name: str) -> None:
+        self._locks = locks
+        self._name = name
+        self._lock = locks.setdefault(name, _Lock())
+
+    async def __aenter__(self) -> None:
+        self._lock.users += 1
+        try:
+            await self._lock.lock.acquire()
+        except BaseException:
+            self._leave()
+            raise
+
+    async def __aexit__(self, *problem: object) -> None:
+        self._lock.lock.release()
+        self._leave()
+
+    def _leave(self) -> None:
+        self._lock.users -= 1
+        if not self._lock.users:
+            self._locks.pop(self._name, None)

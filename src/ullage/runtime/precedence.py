@@ -23,8 +23,8 @@ from ullage.runtime.settings import KEYS, Place, Settings, environment_name, mea
 from ullage.runtime.toml_lines import line_of
 from ullage.wire.endpoints import split_provider
 
-NO_SETTINGS: Final = frozenset({"ULLAGE_DATA", "ULLAGE_CONFIG", "ULLAGE_API_KEY", "ULLAGE_RECORDINGS"})
-"""Variables that are read elsewhere: directories, a file, a key."""
+NO_SETTINGS: Final = frozenset({"ULLAGE_DATA", "ULLAGE_CONFIG", "ULLAGE_API_KEY", "ULLAGE_RECORDINGS", "ULLAGE_TOKEN"})
+"""Variables that are read elsewhere: directories, a file, a key, a server's token."""
 
 _TABLES: Final = ("params", "mcp", "models")
 _RANKS: Final[tuple[Place, ...]] = ("argument", "session", "project file", "user file", "environment")

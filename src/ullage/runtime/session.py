@@ -181,6 +181,11 @@ class Session:
         """Whether nothing is being done for the session in this process."""
         return self._is_idle.is_set()
 
+    @property
+    def failure(self) -> BaseException | None:
+        """What stopped the driver the last time, such as a store that fails; ``None`` once it works again."""
+        return self._failure
+
     async def _serve(self) -> None:
         """Drive whenever somebody has asked for it, until the block is left. A failure is kept for who waits."""
         while True:
@@ -311,7 +316,7 @@ class Session:
             raise CommandRefused(f"The session {self.id} does not wait for anything: there is nothing to resume.")
         await self._command(TurnResumed(turn=loop.turn, usd=self.reading.spend.money.usd))
 
-    async def set(self, **settings: object) -> None:
+    async def set(self, /, **settings: object) -> None:
         """Change settings of this session; the next reading shows it. ``None`` takes one back.
 
         Raises ``SettingError``, and then nothing has changed.

@@ -1,0 +1,85 @@
+"""``ullage serve``: the HTTP API and the page, until SIGTERM or Ctrl-C.
+
+The agent is the one that ``ullage run`` would be with the same options. Sessions outlive the server: what is under way
+when it ends is gone on with by the next one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ullage.cli.run import INSTRUCTIONS
+from ullage.errors import MissingExtra
+from ullage.runtime.agent import Agent
+from ullage.store.sqlite import SqliteStore
+
+TOKEN: Final = "ULLAGE_TOKEN"
+"""The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until told to end. 0 after an orderly end; raises ``UllageError`` for what can't be served."""
+    try:
+        from ullage.server.serving import listener
+    except ImportError as problem:
+        raise MissingExtra(
+            f"`ullage serve` needs more than is installed ({problem.name}): pip install 'ullage[server]'"
+        ) from problem
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    token = args.token or os.environ.get(TOKEN, "")
+    store = SqliteStore(Path(args.store).expanduser() if args.store else None)
+    with listener(args.host, args.port, token=token) as listening:
+        asyncio.run(_serve(args, token, store, listening))
+    print("Stopped. What was under way is gone on with by the next `ullage serve`.")
+    return 0
+
+
+async def _serve(args: argparse.Namespace, token: str, store: SqliteStore, listening: Any) -> None:
+    from ullage.server.app import application
+    from ullage.server.guard import LOOPBACK
+    from ullage.server.metrics import Metrics, measured
+    from ullage.server.serving import is_loopback, serve, url_of
+
+    metrics = Metrics()
+    agent = agent_of(args, store=measured(store, metrics))
+    is_local = is_loopback(args.host)
+    try:
+        await store.sessions(limit=1)  # a store that can't be opened is said before anything is promised
+        app = application(agent, metrics=metrics, token=token, names=LOOPBACK if is_local else ())
+        print(greeting(url_of(listening), agent.settings.model, is_local=is_local, has_token=bool(token)), flush=True)
+        await serve(app, listening)
+    finally:
+        await store.close()
+
+
+def greeting(url: str, model: str, *, is_local: bool, has_token: bool) -> str:
+    """Where it is, who reaches it, and what to do now."""
+    who = "this machine only" if is_local else "everybody who has the token"
+    said = f"Ullage serves {model or 'the model that each session names'} at {url} ({who})."
+    token = "; the page asks for the token" if has_token else ""
+    return f"{said}\nOpen it in a browser{token}. {url}/schema/openapi.json describes the API. Ctrl-C stops it."
+
+
+def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, str] | None = None) -> Agent:
+    """The agent that the command line asks for, on top of files and environment. Raises ``SettingError``."""
+    said: dict[str, Any] = {
+        "base_url": args.base_url or None,
+        "wire": args.wire or None,
+        "window": args.window,
+        "max_output": args.max_output,
+        "root": args.root,
+        "tools": tuple(args.tools.split(",")) if args.tools else (),
+        "store": store,
+        "environment": environment,
+    }
+    agent = Agent(args.model or "", system=args.system, **said)
+    if not agent.settings.instructions:
+        agent = Agent(args.model or "", system=args.system, instructions=INSTRUCTIONS, **said)
+    return agent

@@ -1,0 +1,349 @@
+"""What goes in and out as JSON, where it is not one of the words themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ullage.agent.loop import CallState
+from ullage.context.lineage import Status as WhereStatus
+from ullage.events import EndReason, PauseReason
+from ullage.meter.reading import Reading
+from ullage.runtime.status import Status
+from ullage.store.store import QueueKind, QueueState
+
+SessionId = Annotated[
+    str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$", description="An id for a session that begins.")
+]
+MessageId = Annotated[
+    str,
+    Meta(
+        pattern="^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$",
+        description="An id of your own for a message: sending it again changes nothing.",
+    ),
+]
+Count = Annotated[int, Meta(ge=0)]
+MessageJson = Annotated[
+    msgspec.Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Message"}, description="A message.")
+]
+
+State = Literal["idle", "streaming", "executing_tools", "compacting", "waiting"]
+"""What the agent is doing. ``waiting``: for a person, more budget, or something that failed; ``note`` says which."""
+
+
+class SessionLine(Struct, frozen=True, kw_only=True):
+    """A session in a list. Times are seconds since 1970. ``held_by`` is its driver while it has one."""
+
+    id: str
+    title: str
+    model: str
+    created: float
+    changed: float
+    seq: int
+    held_by: str
+    origin: str
+    """The session it is a fork of."""
+
+
+class SessionList(Struct, frozen=True, kw_only=True):
+    """``before`` goes on behind this list; ``null`` when it holds all there is."""
+
+    sessions: tuple[SessionLine, ...]
+    before: float | None
+
+
+class OpenToolCall(Struct, frozen=True, kw_only=True):
+    """A tool call without a result; one whose state is ``asked`` waits for a person's approval."""
+
+    call_id: str
+    name: str
+    arguments: str
+    state: CallState
+
+
+class SessionState(SessionLine, frozen=True, kw_only=True):
+    """Where a session stands. ``seq`` is its newest event: following from there misses nothing."""
+
+    state: State
+    turn: str
+    """The turn under way; empty while it rests."""
+    paused: PauseReason | Literal[""]
+    ended: EndReason | Literal[""]
+    """How the last turn ended."""
+    note: str
+    open: tuple[OpenToolCall, ...]
+    queued: int
+    status: Status | None
+
+
+class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A session to begin. ``settings`` by the names of docs/settings.md."""
+
+    id: SessionId | None = None
+    model: str = ""
+    settings: dict[str, Any] = {}
+
+
+class NewFork(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A copy up to and including the event ``through``; without it, of all there is."""
+
+    id: SessionId | None = None
+    through: Count | None = None
+
+
+class Created(Struct, frozen=True, kw_only=True):
+    """The session that now is."""
+
+    id: str
+
+
+class Import(Struct, frozen=True, kw_only=True):
+    """What became a session. ``skipped`` are lines that could not be used, by number, with the reason."""
+
+    id: str
+    events: int
+    kept: int
+    skipped: tuple[SkippedLine, ...]
+
+
+class SkippedLine(Struct, frozen=True, kw_only=True):
+    """A line that was not read, from 1; 0 is the file as a whole."""
+
+    line: int
+    reason: str
+
+
+class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A message's content: text, and images (PNG, JPEG, GIF, WebP, BMP) or PDFs as base64."""
+
+    text: str = ""
+    images: tuple[bytes, ...] = ()
+
+
+class NewMessage(Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something to say, whatever the agent is doing.
+
+    A ``steer`` goes in before the next model call; a ``follow_up`` waits until the turn is over.
+    """
+
+    kind: QueueKind = "steer"
+    id: MessageId | None = None
+
+
+class Acknowledged(Struct, frozen=True, kw_only=True):
+    """The message is stored. ``position`` is its place in the queue, from 1; 0 once it left.
+
+    ``new`` is false when a message of that id, or of that ``Idempotency-Key``, had been sent before.
+    """
+
+    id: str
+    position: int
+    at: float
+    state: QueueState
+    new: bool
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """A message in the queue. ``position`` counts from 1 in the order of delivery."""
+
+    id: str
+    position: int
+    at: float
+    kind: QueueKind
+    message: MessageJson
+
+
+class Queue(Struct, frozen=True, kw_only=True):
+    """What waits, in the order of delivery."""
+
+    queue: tuple[Waiting, ...]
+
+
+class Withdrawn(Struct, frozen=True, kw_only=True):
+    """The message as it was."""
+
+    message: MessageJson
+
+
+class MessagePage(Struct, frozen=True, kw_only=True):
+    """Messages in view, oldest first. ``before`` names the place for the page before; ``null`` at the first one."""
+
+    messages: Annotated[
+        tuple[msgspec.Raw, ...], Meta(extra_json_schema={"items": {"$ref": "#/components/schemas/Message"}})
+    ]
+    total: int
+    before: str | None
+
+
+class CancelOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``finish`` lets tools that run end; without it, the session's own setting counts."""
+
+    tools: Literal["stop", "finish"] | None = None
+
+
+class CancelAnswer(Struct, frozen=True, kw_only=True):
+    """What a cancel has done. ``persisted`` is what was kept; ``returned`` are messages given back to their writer."""
+
+    cancelled: bool
+    persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
+    returned: Annotated[
+        tuple[msgspec.Raw, ...], Meta(extra_json_schema={"items": {"$ref": "#/components/schemas/Message"}})
+    ]
+
+
+class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A person's word on a tool call; ``note`` is said to the model when it is denied."""
+
+    approved: bool
+    note: str = ""
+
+
+class CompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``instructions`` are for the summary."""
+
+    instructions: str = ""
+
+
+class UncompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The compaction or prune whose view comes back."""
+
+    compaction: str
+
+
+class PinOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """No compaction may touch these messages, or with ``pinned`` false, it may again."""
+
+    messages: tuple[str, ...]
+    pinned: bool = True
+
+
+class RewindOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The conversation goes on from this message; empty: from the start."""
+
+    to: str
+
+
+class SettingsView(Struct, frozen=True, kw_only=True):
+    """``own`` is what was set for this session; ``effective`` what counts, from wherever it is set. No secrets."""
+
+    own: dict[str, Any]
+    effective: dict[str, Any]
+
+
+class StepLine(Struct, frozen=True, kw_only=True):
+    """One main call: estimate and actual. ``tokens`` is the actual, or the estimate where there is none.
+
+    ``grown`` is the difference to the call before. ``marks`` are what happened in between: ``prune``, ``compaction``,
+    ``model``, ``rewind``. ``first``: nothing was known but the request.
+    """
+
+    number: int
+    call: str
+    at: float
+    estimated: int
+    low: int
+    high: int
+    actual: int | None
+    error: int | None
+    error_percent: float | None
+    tokens: int
+    grown: int | None
+    marks: tuple[str, ...]
+    first: bool
+
+
+class Steps(Struct, frozen=True, kw_only=True):
+    """Every main call so far, oldest first."""
+
+    steps: tuple[StepLine, ...]
+
+
+class LargeItem(Struct, frozen=True, kw_only=True):
+    """One part in view and what it costs. ``position`` is its message's place in view, from 1."""
+
+    message: str
+    part: str
+    row: str
+    name: str
+    tokens: int
+    position: int
+    preview: str
+
+
+class Largest(Struct, frozen=True, kw_only=True):
+    """The parts that cost most, largest first."""
+
+    largest: tuple[LargeItem, ...]
+
+
+class PassageLine(Struct, frozen=True, kw_only=True):
+    """One thing that happened to a message, or to the summary it went into."""
+
+    status: WhereStatus
+    compaction: str
+    into: str
+    why: str
+
+
+class Where(Struct, frozen=True, kw_only=True):
+    """Where a message is. ``holder`` is the message in view that stands for it; empty where none does."""
+
+    message: str
+    status: WhereStatus
+    holder: str
+    pinned: bool
+    passages: tuple[PassageLine, ...]
+    text: str
+    """The same as a sentence."""
+
+
+class LogFacts(Struct, frozen=True, kw_only=True):
+    """What is known of a log that was looked at."""
+
+    format: str
+    program: str
+    title: str
+    session: str
+    calls: int
+    lines: int
+    skipped_lines: int
+    skipped: dict[str, int]
+    """How many lines were skipped, by reason."""
+    other_sessions: int
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """What fills the window of another agent's session."""
+
+    reading: Reading
+    log: LogFacts
+    steps: tuple[StepLine, ...]
+    largest: tuple[LargeItem, ...]
+
+
+class Health(Struct, frozen=True, kw_only=True):
+    """``ok`` when the store answers."""
+
+    status: Literal["ok"]
+    version: str
+    open_sessions: int
+
+
+class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a request was not carried out (RFC 9457), and with ``next``, what to do about it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    next: str = ""
+    errors: tuple[FieldProblem, ...] = ()
+
+
+class FieldProblem(Struct, frozen=True, kw_only=True):
+    """What is wrong with one field of a request."""
+
+    field: str
+    message: str

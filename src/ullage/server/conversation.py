@@ -1,0 +1,134 @@
+"""Saying something, and what is waiting to be said."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Annotated
+
+import msgspec
+from litestar import delete, get, post, put
+from litestar.params import FromPath, HeaderParameter, QueryParameter
+
+from ullage.codec.dimensions import image_size
+from ullage.encoding import encode
+from ullage.errors import CommandRefused, InputError
+from ullage.runtime.session import Session
+from ullage.server.answers import (
+    Acknowledged,
+    MessagePage,
+    NewMessage,
+    Queue,
+    Said,
+    Waiting,
+    Withdrawn,
+)
+from ullage.server.guard import unescaped
+from ullage.store.store import Receipt
+
+LARGEST_SAID = 64 * 1024 * 1024
+"""Bytes of a message as JSON; images are in it as base64. Providers take 32 MB at most."""
+
+
+class UnusableMessage(InputError):
+    """A message that can't be said."""
+
+
+@post(
+    "/v1/sessions/{session:str}/messages",
+    status_code=202,
+    operation_id="send_message",
+    summary="Say something, whatever the agent is doing",
+    request_max_body_size=LARGEST_SAID,
+)
+async def send_message(
+    opened: Session,
+    data: NewMessage,
+    key: Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)] = None,
+) -> Acknowledged:
+    """Stored when this answers. The same ``Idempotency-Key``, or the same ``id``, again changes nothing."""
+    name = data.id or ("" if key is None else _name_of(key))
+    if name:
+        await _refuse_taken(opened, name)
+    receipt = await opened.send(*_pieces(data), kind=data.kind, id=name)
+    return acknowledged(receipt)
+
+
+def _name_of(key: str) -> str:
+    return f"key-{blake2b(key.encode(), digest_size=16).hexdigest()}"
+
+
+async def _refuse_taken(opened: Session, name: str) -> None:
+    """An id of the agent's own messages can't be said again by a person."""
+    entry = (await opened.meter()).fold.view.entries.get(name)
+    if entry is not None and entry.role != "user":
+        raise CommandRefused(f"{name} is the id of a message that is not a user's: choose another one.")
+
+
+def _pieces(data: Said) -> list[str | bytes]:
+    if not data.text and not data.images:
+        raise UnusableMessage("The message is empty: it has neither `text` nor `images`.")
+    for number, image in enumerate(data.images, 1):
+        if image_size(image) is None and not image.startswith(b"%PDF-"):
+            raise UnusableMessage(f"Image {number} is none: send PNG, JPEG, GIF, WebP, BMP or PDF as base64.")
+    return [*data.images, *([data.text] if data.text else [])]
+
+
+def acknowledged(receipt: Receipt) -> Acknowledged:
+    """A receipt in the API's words."""
+    return Acknowledged(
+        id=receipt.id, position=receipt.position, at=receipt.at, state=receipt.state, new=receipt.is_new
+    )
+
+
+@get("/v1/sessions/{session:str}/messages", operation_id="list_messages", summary="The messages in view")
+async def list_messages(
+    opened: Session,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    before: Annotated[str | None, QueryParameter(max_length=300)] = None,
+) -> MessagePage:
+    """The newest ``limit``, or those just before the message ``before``, oldest first."""
+    view = (await opened.meter()).fold.view
+    entries = list(view)
+    end = len(entries)
+    if before is not None:
+        if before not in view.entries:
+            raise CommandRefused(f"There is no message {before!r} in view. Read from the newest on.")
+        end = next(place for place, entry in enumerate(entries) if entry.id == before)
+    start = max(0, end - limit)
+    messages = tuple(msgspec.Raw(encode(entry.message)) for entry in entries[start:end])
+    return MessagePage(messages=messages, total=len(entries), before=entries[start].id if start else None)
+
+
+@get("/v1/sessions/{session:str}/queue", operation_id="list_queue", summary="What waits, in the order of delivery")
+async def list_queue(opened: Session) -> Queue:
+    """Messages that were sent and not delivered yet."""
+    return Queue(
+        queue=tuple(
+            Waiting(
+                id=one.id, position=one.position, at=one.at, kind=one.kind, message=msgspec.Raw(encode(one.message))
+            )
+            for one in await opened.pending()
+        )
+    )
+
+
+@put(
+    "/v1/sessions/{session:str}/queue/{message:str}",
+    operation_id="edit_queued",
+    summary="Another content for a waiting message",
+    request_max_body_size=LARGEST_SAID,
+)
+async def edit_queued(opened: Session, message: FromPath[str], data: Said) -> Acknowledged:
+    """Refused once it no longer waits. It keeps its place."""
+    return acknowledged(await opened.edit(unescaped(message), *_pieces(data)))
+
+
+@delete(
+    "/v1/sessions/{session:str}/queue/{message:str}",
+    status_code=200,
+    operation_id="withdraw_queued",
+    summary="Take a waiting message out",
+)
+async def withdraw_queued(opened: Session, message: FromPath[str]) -> Withdrawn:
+    """Gives the message back. Refused once it no longer waits."""
+    return Withdrawn(message=msgspec.Raw(encode(await opened.withdraw(unescaped(message)))))

@@ -1,0 +1,142 @@
+"""What a monitoring system asks for: counts and durations in Prometheus's text format.
+
+Events are counted where this process writes them, so that two servers on one store count each of them once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Sequence
+from typing import Any, Final, TypeVar, cast
+
+from litestar import Response, get
+from litestar.datastructures import State as AppState
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from ullage.events import CallEnded, CallStarted, Event, ToolEnded, TurnEnded
+from ullage.messages import Message
+from ullage.runtime.hosting import Host
+from ullage.store.store import DraftPiece, Lease, QueueKind, Receipt, Store
+from ullage.usage import KINDS
+
+T = TypeVar("T")
+
+SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+PERCENT: Final = (-50.0, -20.0, -10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+
+MOST_AWAITED: Final = 10_000
+"""Calls whose estimate is kept until their actual comes; those of a process that stopped never do."""
+
+
+class Metrics:
+    """Every metric of one server, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        named: dict[str, Any] = {"namespace": "ullage", "registry": self.registry}
+        self.open = Gauge("sessions_open", "Sessions that are open in this process", **named)
+        self.driving = Gauge("sessions_driving", "Sessions that this process works for", **named)
+        self.streams = Gauge("event_streams", "Clients that follow a session", **named)
+        self.turns = Counter("turns", "Turns that ended, by reason", ["reason"], **named)
+        self.calls = Counter("model_calls", "Model calls that ended", ["purpose", "outcome", "error"], **named)
+        self.tokens = Counter("tokens", "Tokens that providers reported, by kind", ["kind"], **named)
+        self.tools = Counter("tool_calls", "Tool calls that ended, by outcome", ["outcome"], **named)
+        self.error = Histogram(
+            "estimate_error_percent",
+            "Estimated minus actual input of main calls, in percent of the actual",
+            buckets=PERCENT,
+            **named,
+        )
+        self.enqueue = Histogram("enqueue_seconds", "Until a message is stored", buckets=SECONDS, **named)
+        self.write = Histogram("store_write_seconds", "Until a write is stored", ["what"], buckets=SECONDS, **named)
+        self._estimates: dict[tuple[str, str], int] = {}
+
+    def note(self, event: Event) -> None:
+        """Count one event that this process has written."""
+        match event:
+            case TurnEnded():
+                self.turns.labels(event.reason).inc()
+            case ToolEnded():
+                self.tools.labels(event.outcome).inc()
+            case CallStarted(purpose="main", estimate=estimate) if estimate is not None:
+                if len(self._estimates) >= MOST_AWAITED:
+                    self._estimates.pop(next(iter(self._estimates)))
+                self._estimates[event.session, event.call] = estimate.tokens
+            case CallEnded():
+                self._note_call(event)
+            case _:
+                pass
+
+    def _note_call(self, event: CallEnded) -> None:
+        self.calls.labels(event.purpose, event.outcome, event.error_kind).inc()
+        estimate = self._estimates.pop((event.session, event.call), None)
+        usage = event.usage
+        if usage is None:
+            return
+        for kind in KINDS:
+            self.tokens.labels(kind).inc(getattr(usage, kind) or 0)
+        if estimate is not None and usage.context and event.outcome == "finished":
+            self.error.observe(100 * (estimate - usage.context) / usage.context)
+
+
+class MeasuredStore:
+    """Another store with its writes measured and their events counted; what is not named here is the other's own."""
+
+    def __init__(self, inner: Store, metrics: Metrics) -> None:
+        self._inner = inner
+        self._metrics = metrics
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def append(
+        self,
+        lease: Lease,
+        events: Sequence[Event],
+        *,
+        after: int,
+        exact: bool = False,
+        durable: bool = False,
+        ends_draft: str = "",
+    ) -> tuple[Event, ...]:
+        """See ``Store.append``."""
+        writing = self._inner.append(lease, events, after=after, exact=exact, durable=durable, ends_draft=ends_draft)
+        stored = await self._timed("append", writing)
+        if events and (not exact or len(stored) == len(events)):
+            for event in stored[-len(events) :]:
+                self._metrics.note(event)
+        return stored
+
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+        """See ``Store.draft``."""
+        await self._timed("draft", self._inner.draft(lease, pieces))
+
+    async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
+        """See ``Store.command``."""
+        return await self._timed("command", self._inner.command(session, events))
+
+    async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
+        """See ``Store.send``."""
+        with self._metrics.enqueue.time():
+            return await self._timed("send", self._inner.send(session, message, kind))
+
+    async def _timed(self, what: str, writing: Awaitable[T]) -> T:
+        begun = time.perf_counter()
+        try:
+            return await writing
+        finally:
+            self._metrics.write.labels(what).observe(time.perf_counter() - begun)
+
+
+def measured(store: Store, metrics: Metrics) -> Store:
+    """The store with its writes measured."""
+    return cast(Store, MeasuredStore(store, metrics))
+
+
+@get("/metrics", operation_id="get_metrics", summary="Metrics in Prometheus's text format", media_type="text/plain")
+async def get_metrics(host: Host, state: AppState) -> Response[bytes]:
+    """Turns, calls, tokens, tools, the error of estimates, and how long storing takes."""
+    metrics: Metrics = state.metrics
+    metrics.open.set(host.open_sessions)
+    metrics.driving.set(host.busy_sessions)
+    return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")

@@ -1,0 +1,61 @@
+"""The page's own files, and whether the server is well."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from litestar import Response, get
+from litestar.exceptions import NotFoundException
+from litestar.params import FromPath
+
+from ullage.runtime.hosting import Host
+from ullage.server.answers import Health
+
+PAGE: Final = Path(__file__).parent / "page"
+
+KINDS: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".json": "application/json",
+    ".webmanifest": "application/manifest+json",
+}
+"""What may be served, by the end of its name."""
+
+
+@get("/", include_in_schema=False)
+async def index() -> Response[bytes]:
+    """The page."""
+    return await _served("index.html")
+
+
+@get("/assets/{path:path}", include_in_schema=False)
+async def asset(path: FromPath[Path]) -> Response[bytes]:
+    """A file of the page."""
+    return await _served(path.as_posix().lstrip("/"))
+
+
+async def _served(name: str) -> Response[bytes]:
+    path = (PAGE / name).resolve()
+    if not path.is_relative_to(PAGE) or path.suffix not in KINDS:
+        raise NotFoundException(f"There is no file {name!r}.")
+    try:
+        content = await asyncio.to_thread(path.read_bytes)
+    except OSError:
+        raise NotFoundException(f"There is no file {name!r}.") from None
+    return Response(content, media_type=KINDS[path.suffix], headers={"cache-control": "no-cache"})
+
+
+@get("/healthz", operation_id="get_health", summary="Whether the server is well")
+async def health(host: Host) -> Health:
+    """Asks the store; 503 when it can't answer."""
+    await host.store.sessions(limit=1)
+    return Health(status="ok", version=version("ullage"), open_sessions=host.open_sessions)

@@ -1,0 +1,112 @@
+// Requests to the server that served this page. The token, where it wants one, is asked for once and kept as long as
+// the tab is open.
+
+const KEY = "ullage.token";
+
+/** What the server answers when it did not do it: what happened, and what to do next (RFC 9457). */
+export class Refusal extends Error {
+  constructor(status, problem) {
+    super(problem.detail || problem.title || `The server answered ${status}.`);
+    this.status = status;
+    this.next = problem.next ?? "";
+  }
+}
+
+/** The server can't be reached. */
+export class Unreachable extends Error {}
+
+export class Api {
+  /** `askForToken(wasWrong)` gives a promise of the token; several requests wait for the same one. */
+  constructor(askForToken) {
+    this.askForToken = askForToken;
+    this.asked = null;
+  }
+
+  headers() {
+    const token = sessionStorage.getItem(KEY);
+    return token ? { authorization: `Bearer ${token}` } : {};
+  }
+
+  /** A response that is a success. Raises `Refusal`, `Unreachable`, or the `AbortError` of `signal`. */
+  async open(path, { method = "GET", body, headers = {}, signal } = {}) {
+    for (;;) {
+      const before = sessionStorage.getItem(KEY);
+      const response = await this.fetch(path, method, body, { ...this.headers(), ...headers }, signal);
+      if (response.ok) return response;
+      if (response.status !== 401) throw new Refusal(response.status, await problemOf(response));
+      if (sessionStorage.getItem(KEY) === before) await this.newToken(Boolean(before));
+    }
+  }
+
+  async fetch(path, method, body, headers, signal) {
+    try {
+      return await fetch(`v1${path}`, { method, body, headers, signal, cache: "no-store" });
+    } catch (problem) {
+      if (problem.name === "AbortError") throw problem;
+      throw new Unreachable("The server can't be reached.");
+    }
+  }
+
+  async newToken(wasWrong) {
+    this.asked ??= this.askForToken(wasWrong).finally(() => {
+      this.asked = null;
+    });
+    sessionStorage.setItem(KEY, await this.asked);
+  }
+
+  /** The JSON that a request is answered with; `null` for none. */
+  async call(method, path, content, signal) {
+    const sent = content === undefined ? {} : { body: JSON.stringify(content), headers: { "content-type": "application/json" } };
+    const text = await (await this.open(path, { method, signal, ...sent })).text();
+    return text ? JSON.parse(text) : null;
+  }
+
+  get = (path, signal) => this.call("GET", path, undefined, signal);
+  post = (path, content = {}) => this.call("POST", path, content);
+
+  /** One session's requests. */
+  of(id) {
+    const at = `/sessions/${encodeURIComponent(id)}`;
+    return {
+      path: at,
+      state: (signal) => this.get(at, signal),
+      messages: (before, signal) => this.get(`${at}/messages?limit=100${before ? `&before=${encodeURIComponent(before)}` : ""}`, signal),
+      queue: (signal) => this.get(`${at}/queue`, signal),
+      context: (signal) => this.get(`${at}/context`, signal),
+      steps: (signal) => this.get(`${at}/steps`, signal),
+      largest: (count = 1000, signal) => this.get(`${at}/largest?count=${count}`, signal),
+      settings: (signal) => this.get(`${at}/settings`, signal),
+      explain: (message) => this.get(`${at}/explain/${encodeURIComponent(message)}`),
+      send: (text, kind, message) => this.post(`${at}/messages`, { text, kind, id: message }),
+      edit: (message, text) => this.call("PUT", `${at}/queue/${encodeURIComponent(message)}`, { text }),
+      withdraw: (message) => this.call("DELETE", `${at}/queue/${encodeURIComponent(message)}`),
+      cancel: (tools) => this.post(`${at}/cancel`, tools ? { tools } : {}),
+      resume: () => this.post(`${at}/resume`),
+      approve: (call, approved, note) => this.post(`${at}/approvals/${encodeURIComponent(call)}`, { approved, note }),
+      set: (settings) => this.call("PATCH", `${at}/settings`, settings),
+      compact: (instructions) => this.post(`${at}/compact`, { instructions }),
+      uncompact: (compaction) => this.post(`${at}/uncompact`, { compaction }),
+      pin: (message, pinned) => this.post(`${at}/pins`, { messages: [message], pinned }),
+      fork: () => this.post(`${at}/fork`),
+      remove: () => this.call("DELETE", at),
+    };
+  }
+
+  sessions = (before) => this.get(`/sessions?limit=100${before ? `&before=${before}` : ""}`);
+  begin = (wanted) => this.post("/sessions", wanted);
+
+  /** A log of another agent, read by the server and not kept. */
+  async look(file, session = "") {
+    const headers = { "content-type": "application/octet-stream" };
+    const chosen = session ? `?session=${encodeURIComponent(session)}` : "";
+    return (await this.open(`/look${chosen}`, { method: "POST", body: file, headers })).json();
+  }
+}
+
+async function problemOf(response) {
+  try {
+    return await response.json();
+  } catch {
+    return { detail: `The server answered ${response.status} ${response.statusText}.` };
+  }
+}

@@ -1,0 +1,179 @@
+// The conversation: a list that grows at its foot, is filled from above on demand, and stays where its reader is.
+
+import { byId, h } from "./dom.js";
+import { drawMark } from "./marks.js";
+import { DraftDrawing, Drawing } from "./message.js";
+
+const NEAR_PX = 120;
+
+export class Conversation {
+  /** `earlier()` gives a promise of the keys that were put before all others; empty when there are no more. */
+  constructor(ledger, acts, earlier) {
+    this.ledger = ledger;
+    this.acts = acts;
+    this.earlier = earlier;
+    this.drawing = new Drawing(ledger, acts);
+    this.nodes = new Map();
+    this.drafts = new Map();
+    this.dirty = new Set();
+    this.scheduled = false;
+    this.list = byId("messages");
+    this.scroller = byId("conversation");
+    this.newest = byId("newest");
+    this.sticks = true;
+    this.scroller.onscroll = () => this.scrolled();
+    this.newest.onclick = () => this.toEnd();
+    this.watch();
+  }
+
+  watch() {
+    this.top = byId("earlier");
+    this.observer?.disconnect();
+    this.observer = new IntersectionObserver((seen) => seen[0].isIntersecting && this.fill(), { root: this.scroller, rootMargin: "400px 0px 0px 0px" });
+    this.observer.observe(this.top);
+  }
+
+  /** Draws everything anew. */
+  redraw() {
+    this.dirty.clear();
+    this.nodes.clear();
+    this.drafts.clear();
+    const all = [...this.ledger.items.values()].map((item) => this.draw(item));
+    this.list.replaceChildren(...all);
+    byId("nothing").hidden = all.length > 0;
+    this.toEnd();
+  }
+
+  /** Draws this item again, together with others, before the next frame. */
+  touch(key) {
+    this.dirty.add(key);
+    if (this.scheduled) return;
+    this.scheduled = true;
+    const flush = () => {
+      this.scheduled = false;
+      this.flush();
+    };
+    if (document.hidden) setTimeout(flush, 100);
+    else requestAnimationFrame(flush);
+  }
+
+  flush() {
+    for (const key of this.dirty) {
+      const item = this.ledger.items.get(key);
+      const node = this.nodes.get(key);
+      if (!item) this.remove(key);
+      else if (node && item.kind === "draft") this.drafts.get(key).show(item);
+      else if (node) this.swap(key, node, item);
+      else this.list.append(this.draw(item));
+    }
+    this.dirty.clear();
+    byId("nothing").hidden = this.ledger.items.size > 0;
+    if (this.sticks) this.toEnd();
+    else this.newest.hidden = false;
+  }
+
+  swap(key, node, item) {
+    const hadFocus = node.contains(document.activeElement);
+    const next = this.draw(item);
+    node.replaceWith(next);
+    if (hadFocus) next.focus({ preventScroll: true });
+  }
+
+  remove(key) {
+    this.nodes.get(key)?.remove();
+    this.nodes.delete(key);
+    this.drafts.delete(key);
+  }
+
+  draw(item) {
+    const node = this.nodeOf(item);
+    this.nodes.set(item.key, node);
+    return node;
+  }
+
+  nodeOf(item) {
+    if (item.kind === "message") return this.drawing.message(item);
+    if (item.kind === "mark") return drawMark(item, this.acts);
+    const draft = new DraftDrawing(item);
+    this.drafts.set(item.key, draft);
+    draft.show(item);
+    return draft.node;
+  }
+
+  /** The page before the first message, kept at the same place under the reader's eyes. */
+  async fill() {
+    if (this.filling) return this.filling;
+    this.filling = this.fillOnce().finally(() => {
+      this.filling = null;
+    });
+    return this.filling;
+  }
+
+  async fillOnce() {
+    const keys = await this.earlier();
+    if (!keys.length) return false;
+    const before = this.scroller.scrollHeight - this.scroller.scrollTop;
+    this.list.prepend(...keys.map((key) => this.draw(this.ledger.items.get(key))));
+    this.scroller.scrollTop = this.scroller.scrollHeight - before;
+    this.watch();
+    return true;
+  }
+
+  scrolled() {
+    const { scrollHeight, scrollTop, clientHeight } = this.scroller;
+    this.sticks = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    if (this.sticks) this.newest.hidden = true;
+  }
+
+  toEnd() {
+    this.sticks = true;
+    this.newest.hidden = true;
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+  }
+
+  /** Brings a message before the reader, with what it costs; loads the pages before it. False where there is none. */
+  async reveal(message, part, tokens) {
+    while (!this.ledger.items.has(`m:${message}`)) if (!(await this.fill())) return false;
+    this.drawing.tokens.set(message, tokens);
+    const item = this.ledger.items.get(`m:${message}`);
+    const keys = new Set([item.key, ...(item.message.parts ?? []).map((one) => this.ledger.owners.get(one.call_id)).filter(Boolean)]);
+    for (const key of keys) this.swap(key, this.nodes.get(key), this.ledger.items.get(key));
+    const found = this.find(message, part);
+    if (!found) return false;
+    this.sticks = false;
+    if (found.tagName === "DETAILS") found.open = true;
+    this.show(found.tagName === "DETAILS" ? found : found.closest("article"));
+    return true;
+  }
+
+  find(message, part) {
+    const within = [...this.list.querySelectorAll(`[data-message="${CSS.escape(message)}"]`)].filter((node) => !node.hidden);
+    const exact = within.map((node) => (node.dataset.part === part ? node : node.querySelector(`[data-part="${CSS.escape(part)}"]`)));
+    return exact.find(Boolean) ?? within[0];
+  }
+
+  show(node) {
+    for (const shown of this.list.querySelectorAll(".shown")) shown.classList.remove("shown");
+    node.classList.add("shown");
+    node.scrollIntoView({ block: "center" });
+    const target = node.tagName === "DETAILS" ? node.querySelector("summary") : node;
+    target.focus({ preventScroll: true });
+    requestAnimationFrame(() => node.scrollIntoView({ block: "center" }));
+  }
+
+  /** The next message up or down from the one that has the focus. */
+  step(by) {
+    const articles = [...this.list.querySelectorAll("article")];
+    if (!articles.length) return;
+    const at = articles.findIndex((article) => article.contains(document.activeElement));
+    const next = at < 0 ? (by < 0 ? articles.length - 1 : 0) : Math.max(0, Math.min(articles.length - 1, at + by));
+    articles[next].focus({ preventScroll: true });
+    articles[next].scrollIntoView({ block: "nearest" });
+    this.scrolled();
+  }
+
+  /** A list for something else than a session. */
+  static hint(text) {
+    return h("p", { class: "hint" }, text);
+  }
+}

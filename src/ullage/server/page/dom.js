@@ -1,0 +1,64 @@
+// Elements made by hand: text only ever becomes a text node, so nothing that a session holds can become markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element with these properties and children. `on…` are listeners, `class`, `data-…` and `aria-…` attributes. */
+export function h(tag, properties = {}, ...children) {
+  return fill(document.createElement(tag), properties, children);
+}
+
+/** The same for SVG. */
+export function svg(tag, properties = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), properties, children);
+}
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name in DIRECT) element[name] = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+const DIRECT = { value: 1, checked: 1, disabled: 1, hidden: 1, open: 1, htmlFor: 1, selected: 1 };
+
+function append(element, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false || child === "") continue;
+    if (Array.isArray(child)) append(element, child);
+    else element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}
+
+/** Puts these children in the place of all there are. */
+export function replace(element, ...children) {
+  const holder = document.createDocumentFragment();
+  append(holder, children);
+  element.replaceChildren(holder);
+}
+
+/** The element of this id, which the page has. */
+export const byId = (id) => document.getElementById(id);
+
+/** A button that says what it does; `hint` is its longer name. */
+export function button(label, action, { hint = "", kind = "", ...rest } = {}) {
+  return h("button", { type: "button", class: `button ${kind}`, title: hint, onclick: action, ...rest }, label);
+}
+
+/** Places a box or a bar: the only way in which the page sets a style, as properties and never as text. */
+export function place(element, styles) {
+  for (const [name, value] of Object.entries(styles)) element.style.setProperty(name, value);
+  return element;
+}
+
+/** What a screen reader says, politely, once. */
+export function announce(text) {
+  const region = byId("said");
+  region.textContent = "";
+  requestAnimationFrame(() => {
+    region.textContent = text;
+  });
+}

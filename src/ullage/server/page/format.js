@@ -1,0 +1,78 @@
+// Numbers and times as people read them. Nothing is computed here but the way a number is written.
+
+const GROUPED = new Intl.NumberFormat("en-US");
+const MONEY = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 4 });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+/** 52,100; a dash for what is unknown. */
+export const number = (value) => (value === null || value === undefined ? "–" : GROUPED.format(value));
+
+/** 52.1k: for axes and places that are too small for the number. */
+export function brief(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  if (size < 1_000) return String(value);
+  if (size < 10_000) return `${trimmed(value / 1_000, 1)}k`;
+  return size < 1_000_000 ? `${Math.round(value / 1_000)}k` : `${trimmed(value / 1_000_000, 1)}M`;
+}
+
+const trimmed = (value, digits) => value.toFixed(digits).replace(/\.0+$/, "");
+
+/** +120, −5, 0. */
+export function signed(value) {
+  if (value === null || value === undefined) return "–";
+  return value > 0 ? `+${number(value)}` : value < 0 ? `−${number(-value)}` : "0";
+}
+
+/** A part of a whole in per cent; empty where the whole is unknown. */
+export function share(part, whole) {
+  if (!whole) return "";
+  const percent = (100 * part) / whole;
+  return `${percent > 0 && percent < 9.95 ? percent.toFixed(1) : Math.round(percent)} %`;
+}
+
+/** An error in per cent with its sign. */
+export function percentSigned(value) {
+  if (value === null || value === undefined) return "–";
+  const text = Math.abs(value) < 9.95 ? Math.abs(value).toFixed(1) : GROUPED.format(Math.round(Math.abs(value)));
+  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${text} %`;
+}
+
+/** 52,100 ± 140, or the two ends where they are not equally far. */
+export function interval(used) {
+  const below = used.tokens - used.low;
+  const above = used.high - used.tokens;
+  if (below === 0 && above === 0) return "exact";
+  if (below === above) return `± ${number(above)}`;
+  return `+${number(above)} −${number(below)}`;
+}
+
+export const money = (usd) => MONEY.format(usd);
+
+/** The hour for today, the day for earlier. `at` is seconds since 1970. */
+export function when(at, now = Date.now()) {
+  if (!at) return "";
+  const date = new Date(at * 1000);
+  return now - date.getTime() < 18 * 3_600_000 ? CLOCK.format(date) : DAY.format(date);
+}
+
+export const fullTime = (at) => (at ? FULL.format(new Date(at * 1000)) : "");
+
+/** 1.2 MB; sizes of bytes. */
+export function bytes(size) {
+  if (size === null || size === undefined) return "";
+  if (size < 1_024) return `${size} B`;
+  if (size < 1_048_576) return `${Math.round(size / 1_024)} kB`;
+  return `${trimmed(size / 1_048_576, 1)} MB`;
+}
+
+/** "1 message", "3 messages". */
+export const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+/** The first line of a text, at most `length` characters. */
+export function firstLine(text, length = 90) {
+  const line = text.slice(0, 4 * length).trim().split("\n", 1)[0];
+  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+}

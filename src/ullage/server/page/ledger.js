@@ -1,0 +1,300 @@
+// A session as the page knows it: a fold of its events, in the order they came. It computes no tokens; every number in
+// it was in an event.
+
+/**
+ * What is listed in the conversation. A `message` has the message itself; a `draft` an answer that is still written; a
+ * `mark` an event that a reader should know of. `key` names the item.
+ */
+export class Ledger {
+  /** `changed(what, key)` is called after each change: item, queue, tools, state, reading, compactions, reset. */
+  constructor(changed) {
+    this.changed = changed;
+    this.clear();
+  }
+
+  clear() {
+    this.items = new Map();
+    this.results = new Map(); // call id -> { part, message }
+    this.tools = new Map(); // call id -> what is known of its run
+    this.owners = new Map(); // call id -> the item in which the call stands
+    this.away = new Map(); // message id -> how it left the view, and by what
+    this.pins = new Set();
+    this.queue = new Map();
+    this.calls = new Map(); // call id -> purpose, of calls under way
+    this.compactions = []; // newest last: those that can be undone
+    this.cleared = new Map(); // tool result part -> prune
+    this.rewoundFrom = [];
+    this.turn = "";
+    this.paused = null;
+    this.activity = "idle";
+    this.compacting = "";
+    this.model = "";
+    this.title = "";
+    this.cwd = "";
+    this.near = null; // the last ReadingTaken
+    this.seq = 0;
+  }
+
+  /** Messages from the server's list, before all that is known. */
+  prepend(messages) {
+    const earlier = messages.filter((message) => !this.items.has(`m:${message.id}`));
+    const known = this.items;
+    this.items = new Map();
+    for (const message of earlier) this.addMessage(message, 0, true);
+    for (const [key, item] of known) this.items.set(key, item);
+    return earlier.map((message) => `m:${message.id}`);
+  }
+
+  /** Where the session stands, as the server says: for what lies before the first event that is read. */
+  begin(state) {
+    this.model = state.model;
+    this.title = state.title;
+    this.turn = state.turn;
+    this.paused = state.paused ? { reason: state.paused, note: state.note } : null;
+    this.settle();
+    for (const call of state.open) this.tool(call.call_id, { state: call.state });
+    this.changed("state");
+  }
+
+  /** One event. Applying it again changes nothing. */
+  apply(event) {
+    if (event.seq && event.seq <= this.seq) return;
+    if (event.seq) this.seq = event.seq;
+    HANDLERS[event.type]?.(this, event);
+  }
+
+  /** A piece of an answer that is being written. */
+  piece(piece) {
+    const key = `d:${piece.call}`;
+    let item = this.items.get(key);
+    if (!item) {
+      item = { key, kind: "draft", call: piece.call, parts: new Map(), offset: -1 };
+      this.items.set(key, item);
+      this.activity = "streaming";
+      this.changed("state");
+    }
+    if (piece.offset <= item.offset) return;
+    item.offset = piece.offset;
+    let part = item.parts.get(piece.part);
+    if (!part) {
+      part = { id: piece.part, kind: piece.kind, text: "", name: piece.name ?? "", callId: piece.call_id ?? "" };
+      item.parts.set(piece.part, part);
+    }
+    if (piece.kind === "done") part.done = true;
+    else part.text += piece.text;
+    this.changed("item", key);
+  }
+
+  // -- what handlers do --
+
+  addMessage(message, at, quiet = false) {
+    const key = `m:${message.id}`;
+    const item = { key, kind: "message", message, at };
+    this.items.set(key, item);
+    for (const part of message.parts ?? []) this.link(part, item, quiet);
+    if (message.call) this.drop(`d:${message.call}`);
+    if (!quiet) this.changed("item", key);
+  }
+
+  link(part, item, quiet) {
+    if (part.type === "tool_call") this.owners.set(part.call_id, item.key);
+    if (part.type !== "tool_result") return;
+    this.results.set(part.call_id, { part, message: item.message.id });
+    const owner = this.owners.get(part.call_id);
+    if (owner && !quiet) this.changed("item", owner);
+  }
+
+  mark(event, more = {}) {
+    const key = `e:${event.seq}`;
+    this.items.set(key, { key, kind: "mark", event, at: event.at ?? 0, ...more });
+    this.changed("item", key);
+  }
+
+  drop(key) {
+    if (this.items.delete(key)) this.changed("item", key);
+  }
+
+  tool(callId, known) {
+    this.tools.set(callId, { ...this.tools.get(callId), ...known });
+    const owner = this.owners.get(callId);
+    if (owner) this.changed("item", owner);
+    this.changed("tools");
+  }
+
+  leave(id, how, by) {
+    this.away.set(id, { how, by });
+    this.changed("item", `m:${id}`);
+  }
+
+  /** The activity that is left when something ended. */
+  settle() {
+    const isRunning = [...this.tools.values()].some((tool) => tool.state === "running");
+    if (this.compacting) this.activity = "compacting";
+    else if (this.paused) this.activity = "waiting";
+    else if (!this.turn) this.activity = "idle";
+    else this.activity = isRunning ? "executing_tools" : "streaming";
+    this.changed("state");
+  }
+}
+
+const HANDLERS = {
+  session_started: (to, event) => {
+    to.model = event.model ?? "";
+    to.title = event.title ?? "";
+    to.cwd = event.cwd ?? "";
+    to.changed("state");
+  },
+  model_changed: (to, event) => {
+    if (to.model && to.model !== event.model) to.mark(event);
+    to.model = event.model;
+    to.changed("state");
+  },
+  settings_changed: (to, event) => {
+    if (event.source !== "resolved") to.mark(event);
+    to.changed("settings");
+  },
+  message_added: (to, event) => to.addMessage(event.message, event.at),
+  message_replaced: (to, event) => {
+    const known = to.items.get(`m:${event.message.id}`);
+    to.addMessage(event.message, known?.at ?? event.at);
+  },
+  rewound: (to, event) => rewind(to, event),
+  turn_started: (to, event) => {
+    Object.assign(to, { turn: event.turn, paused: null });
+    to.settle();
+  },
+  turn_paused: (to, event) => {
+    to.paused = { reason: event.reason, note: event.note ?? "" };
+    to.mark(event);
+    to.settle();
+  },
+  turn_resumed: (to, event) => {
+    to.paused = null;
+    to.mark(event);
+    to.settle();
+  },
+  turn_ended: (to, event) => {
+    Object.assign(to, { turn: "", paused: null });
+    if ((event.reason ?? "finished") !== "finished") to.mark(event);
+    for (const tool of to.tools.values()) if (tool.state === "running") tool.state = "unknown";
+    to.settle();
+    to.changed("ended");
+  },
+  call_started: (to, event) => {
+    to.calls.set(event.call, event.purpose ?? "main");
+    to.settle();
+  },
+  call_ended: (to, event) => {
+    const purpose = event.purpose ?? "main";
+    to.calls.delete(event.call);
+    to.drop(`d:${event.call}`);
+    if (["failed", "dropped"].includes(event.outcome)) to.mark(event);
+    else if (purpose === "main" && event.stop === "length") to.mark(event);
+    to.changed("called");
+    to.settle();
+  },
+  call_retried: (to, event) => to.mark(event),
+  request_repaired: (to, event) => to.mark(event),
+  tool_started: (to, event) => {
+    to.tool(event.call_id, { state: "running", since: event.at });
+    to.settle();
+  },
+  tool_ended: (to, event) => {
+    to.tool(event.call_id, { state: event.outcome ?? "finished", size: event.size_bytes, handle: event.handle });
+    to.settle();
+  },
+  child_started: (to, event) => to.tool(event.call_id, { child: event.child, childModel: event.model }),
+  queued: (to, event) => {
+    to.queue.set(event.message.id, { id: event.message.id, kind: event.kind, at: event.at, message: event.message });
+    to.changed("queue");
+  },
+  queue_edited: (to, event) => {
+    const waiting = to.queue.get(event.message.id);
+    if (waiting) waiting.message = event.message;
+    to.changed("queue");
+  },
+  queue_left: (to, event) => {
+    const waiting = to.queue.get(event.message_id);
+    to.queue.delete(event.message_id);
+    if (event.how === "returned" && waiting) to.mark(event, { message: waiting.message });
+    to.changed("queue");
+  },
+  compact_asked: (to, event) => to.mark(event),
+  pinned: (to, event) => {
+    for (const id of event.messages) {
+      if (event.pinned ?? true) to.pins.add(id);
+      else to.pins.delete(id);
+      to.changed("item", `m:${id}`);
+    }
+  },
+  cancel_asked: (to) => to.changed("state"),
+  cancelled: (to, event) => {
+    to.mark(event);
+    to.compacting = "";
+    to.settle();
+  },
+  approval_asked: (to, event) => to.tool(event.call_id, { state: "asked", reason: event.reason ?? "" }),
+  approval_given: (to, event) => {
+    to.tool(event.call_id, { state: event.approved ? "approved" : "denied", reason: "" });
+  },
+  reading_taken: (to, event) => {
+    to.near = event;
+    to.changed("reading");
+  },
+  rule_flipped: (to, event) => to.mark(event),
+  pruned: (to, event) => {
+    if (event.prune) to.compactions.push({ id: event.prune, kind: "prune", event });
+    for (const part of event.parts) to.cleared.set(part, event.prune ?? "");
+    for (const { part } of to.results.values()) {
+      const owner = to.owners.get(part.call_id);
+      if (owner && event.parts.includes(part.id)) to.changed("item", owner);
+    }
+    to.mark(event);
+    to.changed("compactions");
+  },
+  compaction_started: (to, event) => {
+    to.compacting = event.compaction;
+    to.settle();
+  },
+  compaction_committed: (to, event) => {
+    to.compacting = "";
+    to.compactions.push({ id: event.compaction, kind: "compaction", event });
+    for (const id of event.summarised ?? []) to.leave(id, "summarised", event.compaction);
+    for (const dropped of event.dropped ?? []) to.leave(dropped.id, "dropped", event.compaction);
+    for (const message of event.replaced ?? []) HANDLERS.message_replaced(to, { message });
+    to.mark(event);
+    to.changed("compactions");
+    to.settle();
+  },
+  compaction_rolled_back: (to, event) => {
+    if (!event.rung) {
+      to.compacting = "";
+      to.mark(event);
+    }
+    to.settle();
+  },
+  uncompacted: (to, event) => {
+    const at = to.compactions.findIndex((one) => one.id === event.compaction);
+    const undone = new Set(at < 0 ? [event.compaction] : to.compactions.splice(at).map((one) => one.id));
+    for (const [id, { by }] of [...to.away]) {
+      if (!undone.has(by)) continue;
+      to.away.delete(id);
+      to.changed("item", `m:${id}`);
+    }
+    for (const [part, prune] of [...to.cleared]) if (undone.has(prune)) to.cleared.delete(part);
+    to.mark(event);
+    to.changed("compactions");
+    to.changed("redraw");
+  },
+  forked: (to, event) => to.mark(event),
+};
+
+function rewind(to, event) {
+  const keys = [...to.items.keys()];
+  const from = event.to ? keys.indexOf(`m:${event.to}`) : -1;
+  for (const key of keys.slice(from + 1)) {
+    const item = to.items.get(key);
+    if (item.kind === "message" && !to.away.has(item.message.id)) to.leave(item.message.id, "rewound", "");
+  }
+  to.mark(event);
+}

@@ -1,0 +1,130 @@
+// What happened between the messages, as a line: an interruption, a compaction, a retry, a pause.
+
+import { button, h } from "./dom.js";
+import { brief, counted, number, signed } from "./format.js";
+import { longText } from "./text.js";
+
+const ENDS = {
+  cancelled: "Stopped",
+  max_steps: "Ended: the most steps a turn may take",
+  loop: "Ended: the same call again and again",
+  length: "Ended: the answer reached its longest",
+  refused: "Ended: the model refused",
+  dropped: "Ended: the answer broke off",
+  failed: "Ended: the call failed",
+  too_large: "Ended: it can't be made to fit the window",
+  other: "Ended",
+};
+const PAUSES = { approval: "Waits for your word", budget: "Paused: the budget is used up", failed: "Paused: the call failed" };
+const PERSISTED = {
+  partial_assistant: "what was written is kept",
+  tools_in_progress: "what the tools had done is kept",
+  compaction_rolled_back: "the compaction was rolled back",
+};
+const TRIGGERS = { ladder: "", trim: "results trimmed", summary: "summarised", pieces: "summarised in pieces", digest: "digest", drop: "oldest left out" };
+
+/** The node of a mark; `acts` carries out what its buttons offer. */
+export function drawMark(item, acts) {
+  const { kind, text, more, actions = [] } = describe(item, acts);
+  return h(
+    "div",
+    { class: `mark ${kind}`, "data-key": item.key, role: "note" },
+    h("span", { class: "mark-text" }, text),
+    actions,
+    more ? h("details", {}, h("summary", {}, more.label), more.node) : null,
+  );
+}
+
+function describe(item, acts) {
+  const event = item.event;
+  switch (event.type) {
+    case "compaction_committed":
+      return compacted(event, acts);
+    case "compaction_rolled_back":
+      return { kind: "warn", text: `Compaction given up: ${event.note || event.reason}` };
+    case "compact_asked":
+      return { kind: "quiet", text: `Compaction asked for${event.instructions ? `: ${event.instructions}` : ""}` };
+    case "uncompacted":
+      return { kind: "compaction", text: "Uncompacted: the earlier messages are in view again" };
+    case "pruned":
+      return pruned(event, acts);
+    case "turn_paused":
+      return paused(event, acts);
+    case "turn_resumed":
+      return { kind: "quiet", text: "Resumed" };
+    case "turn_ended":
+      return { kind: event.reason === "cancelled" ? "stop" : "warn", text: withNote(ENDS[event.reason] ?? event.reason, event.note) };
+    case "cancelled":
+      return { kind: "stop", text: withNote("Cancelled", PERSISTED[event.persisted]) };
+    case "queue_left":
+      return returned(item, acts);
+    default:
+      return ofCall(event);
+  }
+}
+
+function ofCall(event) {
+  switch (event.type) {
+    case "call_ended":
+      if (event.stop === "length" && event.outcome !== "failed") return { kind: "warn", text: "The answer was cut at its longest" };
+      return { kind: "warn", text: withNote(event.outcome === "dropped" ? "The answer broke off" : "The call failed", event.error) };
+    case "call_retried":
+      return { kind: "quiet", text: `Attempt ${event.attempt} failed, again in ${event.wait_s} s${event.error ? `: ${event.error}` : ""}` };
+    case "request_repaired":
+      return { kind: "quiet", text: `Put right in the request: ${event.repairs.join("; ")}` };
+    case "model_changed":
+      return { kind: "quiet", text: `Model: ${event.model}` };
+    case "settings_changed":
+      return { kind: "quiet", text: `Settings: ${Object.entries(event.settings).map(setting).join(", ")}` };
+    case "rewound":
+      return { kind: "stop", text: "Rewound: what came after is no longer in view" };
+    case "rule_flipped":
+      return { kind: "quiet", text: `Reasoning is ${event.kept ? "kept" : "left out"} by the provider, as the actual shows (${signed(event.residual)})` };
+    case "forked":
+      return { kind: "quiet", text: `Forked from ${event.origin}` };
+    default:
+      return { kind: "quiet", text: event.type.replaceAll("_", " ") };
+  }
+}
+
+const setting = ([name, value]) => `${name} = ${value === null ? "default" : JSON.stringify(value)}`;
+const withNote = (text, note) => (note ? `${text}: ${note}` : text);
+const fromTo = (event) => (event.before == null || event.after == null ? "" : ` ${number(event.before)} → ${number(event.after)} tokens`);
+
+function compacted(event, acts) {
+  const left = [];
+  if (event.summarised?.length) left.push(`${counted(event.summarised.length, "message")} summarised`);
+  if (event.dropped?.length) left.push(`${number(event.dropped.length)} left out`);
+  const rung = TRIGGERS[event.rung] ?? event.rung;
+  const text = [`Compacted${fromTo(event)}`, ...left, left.length ? "" : rung].filter(Boolean).join(" · ");
+  const summary = event.summary?.parts?.map((part) => part.text ?? "").join("\n") ?? "";
+  return {
+    kind: "compaction",
+    text,
+    actions: [button("Undo", () => acts.uncompact(event.compaction), { kind: "small", hint: "Bring the earlier messages back into view" })],
+    more: summary ? { label: "What the model sees instead", node: longText(summary, { tag: "div" }) } : null,
+  };
+}
+
+function pruned(event, acts) {
+  const saved = event.saved == null ? "" : ` · ${number(event.saved)} tokens freed`;
+  const actions = event.prune ? [button("Undo", () => acts.uncompact(event.prune), { kind: "small", hint: "Bring the results back into view" })] : [];
+  return { kind: "compaction", text: `Pruned ${counted(event.parts.length, "old tool result")}${saved}${fromTo(event)}`, actions };
+}
+
+function paused(event, acts) {
+  const actions = event.reason === "approval" ? [] : [button("Resume", acts.resume, { kind: "small", hint: "Go on from here" })];
+  return { kind: "warn", text: withNote(PAUSES[event.reason] ?? event.reason, event.note), actions };
+}
+
+function returned(item, acts) {
+  const text = (item.message.parts ?? []).map((part) => part.text ?? "").join("");
+  return {
+    kind: "stop",
+    text: `Given back, not delivered: “${text.length > 120 ? `${text.slice(0, 119)}…` : text}”`,
+    actions: text ? [button("Write again", () => acts.rewrite(text), { kind: "small" })] : [],
+  };
+}
+
+/** How much a mark on the chart moved, in few letters. */
+export const moved = (event) => (event.before == null ? "" : `${brief(event.before)} → ${brief(event.after)}`);

@@ -1,0 +1,128 @@
+"""Errors as answers: ``application/problem+json`` (RFC 9457), with what happened and what to do next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+
+from ullage.errors import (
+    CommandRefused,
+    ContextUnfixable,
+    InputError,
+    LeaseLost,
+    LedgerError,
+    MissingExtra,
+    ProviderError,
+    SessionBusy,
+    SessionNotFound,
+    SettingError,
+    StoreUnavailable,
+    UllageError,
+)
+from ullage.server.answers import FieldProblem, Problem
+
+log = logging.getLogger("ullage.server")
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+
+class Kind(NamedTuple):
+    """A kind of problem: its status, the name its type ends with, and what to do about it."""
+
+    status: int
+    name: str
+    next: str
+
+
+KINDS: Final[Mapping[type[UllageError], Kind]] = {
+    SessionNotFound: Kind(404, "session-not-found", "GET /v1/sessions lists those there are."),
+    CommandRefused: Kind(409, "refused", "GET the session to see where it stands, then decide again."),
+    SessionBusy: Kind(409, "session-busy", "Another process drives it: try again in a few seconds."),
+    LeaseLost: Kind(409, "session-busy", "Another process has taken the session over: try again."),
+    ContextUnfixable: Kind(409, "context-too-large", "Make the largest parts smaller, or choose a larger window."),
+    SettingError: Kind(422, "setting", "docs/settings.md lists every setting and the values it takes."),
+    LedgerError: Kind(422, "no-such-event", "GET the session: `seq` is its newest event."),
+    InputError: Kind(422, "unusable-input", "Send another file; the detail says what this one lacks."),
+    MissingExtra: Kind(501, "missing-extra", "Install what the detail names, then start the server again."),
+    ProviderError: Kind(502, "provider", "The queue and the ledger keep everything: resume when the provider answers."),
+    StoreUnavailable: Kind(
+        503, "store-unavailable", "Nothing was stored. Free the disk or repair the file, try again."
+    ),
+}
+"""Our errors, the most special class first; a class stands for those below it."""
+
+NEXT: Final[Mapping[int, str]] = {
+    400: "Compare the request with GET /schema/openapi.json.",
+    401: "Send `Authorization: Bearer TOKEN` with the token that `ullage serve` was started with.",
+    404: "GET /schema/openapi.json lists every path.",
+    405: "GET /schema/openapi.json lists the methods of every path.",
+    413: "Send less at once, or set a higher limit where the server is started.",
+    415: "Send JSON with `Content-Type: application/json`.",
+    500: "This is a mistake in the server: its log has the details.",
+}
+
+
+def problem(status: int, name: str, detail: str, next_: str = "", errors: tuple[FieldProblem, ...] = ()) -> Problem:
+    """One problem. ``name`` becomes the last part of its type."""
+    return Problem(
+        type=f"urn:ullage:problem:{name}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        next=next_ or NEXT.get(status, ""),
+        errors=errors,
+    )
+
+
+def of_error(error: UllageError) -> Problem:
+    """The problem that one of our errors is."""
+    for known, kind in KINDS.items():
+        if isinstance(error, known):
+            return problem(kind.status, kind.name, str(error), kind.next)
+    return problem(500, "internal", str(error))
+
+
+def of_http_error(error: HTTPException) -> Problem:
+    """The problem that an error of the framework is: no such path, a body that does not fit, one that is too large."""
+    status = error.status_code
+    if status >= 500:
+        return problem(500, "internal", "Something went wrong that should not.")
+    name = HTTPStatus(status).phrase.lower().replace(" ", "-")
+    return problem(status, name, error.detail, errors=tuple(_fields(error.extra)))
+
+
+def _fields(extra: object) -> Iterator[FieldProblem]:
+    for one in extra if isinstance(extra, list) else ():
+        if isinstance(one, Mapping):
+            yield FieldProblem(field=str(one.get("key", "")), message=str(one.get("message", "")))
+
+
+def answer(said: Problem, headers: Mapping[str, str] | None = None) -> Response[bytes]:
+    """The problem as a response."""
+    content = msgspec.json.encode(said)
+    return Response(content, status_code=said.status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
+
+
+def handle_error(_: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
+    """One of our errors."""
+    headers = {"retry-after": "2"} if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable) else None
+    return answer(of_error(error), headers)
+
+
+def handle_http_error(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    """An error of the framework."""
+    if error.status_code >= 500:
+        log.error("A request failed: %s", error, exc_info=error)
+    return answer(of_http_error(error), error.headers)
+
+
+def handle_mistake(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """What nobody expected: told to the log, not to the client."""
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return answer(problem(500, "internal", "Something went wrong that should not."))

@@ -1,0 +1,107 @@
+"""The server itself: one socket, one process, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import threading
+from collections.abc import Generator
+from ipaddress import ip_address
+from typing import Final
+
+import uvicorn
+
+from ullage.errors import SettingError
+from ullage.server.app import Application
+from ullage.server.guard import LOOPBACK
+
+GRACE_S: Final = 10
+"""Seconds that requests under way get when the server is told to end: writes take milliseconds, exports longer."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    if host.lower() in LOOPBACK:
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def listener(host: str, port: int, *, token: str = "") -> socket.socket:
+    """A socket that listens. Raises ``SettingError`` for another address than loopback without a token."""
+    if not is_loopback(host) and not token:
+        raise SettingError(
+            f"Everybody who reaches {host} could run this agent's tools: give a token with --token or ULLAGE_TOKEN, "
+            "or listen on 127.0.0.1."
+        )
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(2048)
+    except (OSError, OverflowError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise SettingError(f"{host}:{port} can't be listened on: {reason}. --port 0 takes a free port.") from problem
+    listening.setblocking(False)
+    return listening
+
+
+def url_of(listening: socket.socket) -> str:
+    """The address as a browser takes it."""
+    host, port = listening.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{port}"
+
+
+class Server(uvicorn.Server):
+    """Ends by letting those go that follow, finishing what is asked, and then stopping the sessions' drivers."""
+
+    def __init__(self, application: Application) -> None:
+        config = uvicorn.Config(
+            application.asgi,
+            lifespan="on",
+            ws="none",
+            access_log=False,
+            server_header=False,
+            log_config=None,
+            timeout_graceful_shutdown=GRACE_S,
+            timeout_keep_alive=30,
+        )
+        super().__init__(config)
+        self._closing = application.closing
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See ``uvicorn.Server.shutdown``."""
+        self._closing.set()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """SIGTERM and Ctrl-C end the server and nothing else: whoever runs it goes on behind it, to close the store."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        caught = (signal.SIGINT, signal.SIGTERM)
+        for each in caught:
+            loop.add_signal_handler(each, self.handle_exit, each, None)
+        try:
+            yield
+        finally:
+            for each in caught:
+                loop.remove_signal_handler(each)
+
+
+async def serve(application: Application, listening: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT. Cancelling it ends it the hard way, as a crash would, which loses nothing either.
+
+    Raises ``StoreUnavailable`` when the store can't be opened.
+    """
+    await Server(application).serve(sockets=[listening])

@@ -1,0 +1,124 @@
+"""Sessions as a whole: begin, list, look at, delete, fork, carry out and in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+from litestar import Request, delete, get, post
+from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.response import Stream
+
+from ullage.runtime.agent import new_session_id
+from ullage.runtime.hosting import Host
+from ullage.runtime.session import Session
+from ullage.server.access import usable_id
+from ullage.server.answers import (
+    Created,
+    Import,
+    NewFork,
+    NewSession,
+    SessionList,
+    SessionState,
+    SkippedLine,
+)
+from ullage.server.guard import unescaped
+from ullage.server.standing import line_of, standing
+from ullage.server.uploads import LARGEST, received
+from ullage.store.export import export_lines, import_file
+
+ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
+
+JSON_LINES: Final = "application/x-ndjson"
+
+
+@post("/v1/sessions", status_code=201, operation_id="begin_session", summary="Begin a session")
+async def begin_session(host: Host, data: NewSession) -> Created:
+    """An id that is taken is refused. Without ``model`` the server's own is used."""
+    settings = {**data.settings, "model": data.model} if data.model else data.settings
+    session = await host.begin(usable_id(data.id), settings)
+    return Created(id=session.id)
+
+
+@get("/v1/sessions", operation_id="list_sessions", summary="List sessions, the one changed last first")
+async def list_sessions(
+    host: Host,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    before: FromQuery[float | None] = None,
+) -> SessionList:
+    """``before`` is the value that the list before it gave."""
+    rows = await host.store.sessions(limit=limit, before=before)
+    return SessionList(sessions=tuple(map(line_of, rows)), before=rows[-1].changed if len(rows) == limit else None)
+
+
+@get("/v1/sessions/{session:str}", operation_id="get_session", summary="Where a session stands")
+async def get_session(host: Host, opened: Session) -> SessionState:
+    """State, open tool calls, queue length and short status, all of one moment: the event ``seq``."""
+    return await standing(opened, await host.store.about(opened.id))
+
+
+@delete("/v1/sessions/{session:str}", status_code=204, operation_id="delete_session", summary="Delete a session")
+async def delete_session(host: Host, session: FromPath[str]) -> None:
+    """Refused while another process drives it. What it does here is stopped first."""
+    name = unescaped(session)
+    await host.store.about(name)
+    await host.forget(name)
+    await host.store.delete(name)
+
+
+@post("/v1/sessions/{session:str}/fork", status_code=201, operation_id="fork_session", summary="Fork a session")
+async def fork_session(host: Host, session: FromPath[str], data: NewFork) -> Created:
+    """The copy begins with the origin's events; messages that wait go on waiting in the origin alone."""
+    origin = unescaped(session)
+    through = (await host.store.about(origin)).seq if data.through is None else data.through
+    name = usable_id(data.id) or new_session_id()
+    await host.store.fork(origin, name, through=through)
+    return Created(id=name)
+
+
+@get(
+    "/v1/sessions/{session:str}/export",
+    operation_id="export_session",
+    summary="The session as JSON lines",
+    media_type=JSON_LINES,
+)
+async def export_session(host: Host, session: FromPath[str]) -> Stream:
+    """The format of docs/store.md, streamed. What is written to the session meanwhile is not in it."""
+    name = unescaped(session)
+    await host.store.about(name)
+    file_name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+    headers = {"content-disposition": f'attachment; filename="{file_name}.jsonl"'}
+    return Stream(_gathered(export_lines(host.store, name)), media_type=JSON_LINES, headers=headers)
+
+
+async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Lines in chunks of some size: a line each would cost more to send than to make."""
+    held: list[bytes] = []
+    size = 0
+    async for line in lines:
+        held.append(line)
+        size += len(line)
+        if size > 64 * 1024:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
+@post(
+    "/v1/sessions/import",
+    status_code=201,
+    operation_id="import_session",
+    summary="Make a session of an exported file",
+    request_max_body_size=LARGEST,
+)
+async def import_session(
+    request: Request[Any, Any, Any],
+    host: Host,
+    id: Annotated[str | None, QueryParameter(pattern=ID)] = None,
+) -> Import:
+    """The body is the file. Lines that can't be used are skipped and named."""
+    name = usable_id(id)
+    async with received(request) as path:
+        taken = await import_file(host.store, path, name)
+    skipped = tuple(SkippedLine(line=line, reason=reason) for line, reason in taken.skipped)
+    return Import(id=taken.session, events=taken.events, kept=taken.kept, skipped=skipped)

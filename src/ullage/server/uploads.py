@@ -1,0 +1,31 @@
+"""A request's body as a file, for what reads files: sessions to import, logs to look at."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from litestar import Request
+from litestar.exceptions import ClientException
+
+LARGEST: Final = 512 * 1024 * 1024
+"""Bytes of a file that is sent: a session of 100,000 messages has about 100 MB."""
+
+
+@asynccontextmanager
+async def received(request: Request[Any, Any, Any], name: str = "upload.jsonl") -> AsyncIterator[Path]:
+    """The body in a file of its own, which is gone afterwards. Raises ``ClientException`` for one that is empty."""
+    with tempfile.TemporaryDirectory(prefix="ullage-upload-") as place:
+        path = Path(place) / name
+        with await asyncio.to_thread(path.open, "wb") as file:
+            size = 0
+            async for chunk in request.stream():
+                size += len(chunk)
+                await asyncio.to_thread(file.write, chunk)
+        if not size:
+            raise ClientException("The body is empty: send the file itself as the body.")
+        yield path
