@@ -34,6 +34,7 @@ from ullage.events import (
 )
 from ullage.messages import Request
 from ullage.meter.fold import Fold
+from ullage.meter.limits import lookup
 from ullage.runtime.compactions import Prepared
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.ledger import to_its_end
@@ -183,7 +184,10 @@ async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool
             message_id=f"{call}.answer",
             call=call,
             policy=ledger.meter.policy,
-            options=Options(max_output=wanted.max_output, media=work.media if wanted.extends else {}),
+            options=Options(
+                max_output=_largest_answer(work, wanted, model, endpoint.provider),
+                media=work.media if wanted.extends else {},
+            ),
             retries=Retries(tries=SUMMARY_TRIES),
         )
     except ProviderError as problem:
@@ -206,6 +210,16 @@ async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool
     if answer.outcome != "finished":
         return SummaryAnswer(None, error=answer.outcome)
     return SummaryAnswer(answer.message, answer.stop, answer.usage)
+
+
+def _largest_answer(work: Work, wanted: Ask, model: str, provider: str) -> int:
+    """What the call may ask for: what was planned, or the most the model gives."""
+    fold = fold_of(work)
+    known = fold.limits.max_output.tokens if fold.limits.max_output is not None else None
+    if model != fold.model:
+        other = lookup(provider, model)
+        known = other.max_output if other is not None else None
+    return wanted.max_output if known is None else min(wanted.max_output, known)
 
 
 def _request(work: Work, wanted: Ask, model: str, wire: str, provider: str) -> Request:
