@@ -157,6 +157,32 @@ async def test_whoever_follows_until_the_session_rests_is_told_that_its_store_fa
             await store.close()
 
 
+async def test_leaving_a_session_whose_store_fails_ends_at_once_whatever_was_under_way(tmp_path: Path) -> None:
+    with running(script()) as server:
+        for moment in range(0, 100, 4):
+            directory = tmp_path / str(moment)
+            directory.mkdir()
+            order = order_in(directory, f"left-{moment}", server)
+            store = SqliteStore(order.database)
+            full = FakeFullStore(store, 0)
+            agent = agent_of(order, cast(Store, full), tools_of(directory, Switch(order)))
+            with pytest.raises(KeyError):
+                async with asyncio.timeout(60), agent.session(SESSION) as session:
+                    await session.send(order.said[0].text, id="task")
+                    seen = 0
+                    async for _ in session.events(after=0):
+                        seen += 1
+                        if seen > moment or await is_over(session):
+                            break
+                    full.full_at = 1
+                    raise KeyError("the program has other things to do")
+            await store.close()
+
+
+async def is_over(session: Session) -> bool:
+    return any(isinstance(event, TurnEnded) for event in await session.history())
+
+
 async def test_a_cancel_whose_driver_can_store_nothing_is_an_error_and_is_done_when_there_is_room(
     tmp_path: Path,
 ) -> None:

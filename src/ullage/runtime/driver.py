@@ -28,7 +28,7 @@ from ullage.agent.steps import (
     Settle,
     Step,
 )
-from ullage.errors import LeaseLost, SessionBusy
+from ullage.errors import LeaseLost, SessionBusy, StoreUnavailable
 from ullage.events import (
     ApprovalAsked,
     Cancelled,
@@ -121,6 +121,8 @@ class Driver:
                     lost = True
                     driving.cancel()
                     return
+                except StoreUnavailable:
+                    continue  # the driver's own writes say so; once there is room again the lease is still wanted
 
         renewing = asyncio.create_task(renew())
         try:
@@ -136,7 +138,9 @@ class Driver:
                 self.work.ledger.lease = None
             renewing.cancel()
             await asyncio.wait([renewing])
-            await to_its_end(shared.store.release(lease))
+            # Where it can't be given back it ends by itself, and what ended the driving is not hidden by that.
+            with contextlib.suppress(StoreUnavailable):
+                await to_its_end(shared.store.release(lease))
 
     async def _advance(self, work: Work) -> None:
         listening = asyncio.create_task(self._listen(work))

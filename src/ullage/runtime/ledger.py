@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Carry this work to its end even if the caller is cancelled meanwhile, which is raised after it."""
+    """Carry this work to its end even if the caller is cancelled meanwhile, which is raised after it.
+
+    A cancel is raised even if the work fails: who is to end must not go on because of an error. The error is its cause.
+    """
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -33,10 +36,9 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
             cancelled = problem
         except Exception:  # noqa: BLE001 - it is the work's own, and raised by ``result`` below
             break
-    result = task.result()
     if cancelled is not None:
-        raise cancelled
-    return result
+        raise cancelled from task.exception()
+    return task.result()
 
 
 class Ledger:
