@@ -7,7 +7,7 @@ from ullage.context.rules import Rules
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Declined, SummaryAnswer
 from ullage.context.summary import Summarize, SummarizePieces, piece_room
-from ullage.events import CompactionCommitted
+from ullage.events import CompactionCommitted, LimitLearnt
 from ullage.messages import TextPart
 
 
@@ -86,6 +86,17 @@ def test_pieces_are_sized_for_the_window_of_the_model_that_summarises() -> None:
     small = over()
     large = replace(small, rules=Rules(own_model=True, summary_window=1_000_000))
     assert piece_room(large, aim_of(large)) > 10 * piece_room(small, aim_of(small))
+
+
+def test_no_more_is_asked_for_than_the_model_gives() -> None:
+    situation = at_point()
+    fold = situation.fold
+    fold.apply(LimitLearnt(model="claude-haiku-4-5", source="provider", max_output=1_500))
+    asks = [strategy.propose(situation, ()) for strategy in (Summarize(), SummarizePieces())]
+    assert [ask.max_output for ask in asks if isinstance(ask, Ask)] == [1_500, 1_500]
+    other = replace(situation, rules=Rules(own_model=True))
+    ask = SummarizePieces().propose(other, ())
+    assert isinstance(ask, Ask) and ask.max_output > 1_500
 
 
 def test_nothing_is_asked_where_a_summary_could_not_help() -> None:

@@ -30,10 +30,15 @@ LEAST_ANSWER: Final = 1.5
 
 
 def answer_room(situation: Situation, aim: Aim) -> int:
-    """What a summary call asks for: twice the summary's length, and the reserve where that is more, for reasoning."""
+    """What a summary call asks for: twice the summary's length, and the reserve where that is more, for reasoning.
+
+    Never more than the model gives, which the provider would refuse; of another model that summarises nothing is known.
+    """
     wanted = max(2 * aim.summary, situation.fold.denominators.reserve)
     window = aim.window or 2 * situation.sizes.used
-    return max(1, round(min(wanted, max(aim.summary, ANSWER_SHARE * window))))
+    room = min(wanted, max(aim.summary, ANSWER_SHARE * window))
+    most = None if situation.rules.own_model else situation.fold.limits.max_output
+    return max(1, round(room if most is None else min(room, most.tokens)))
 
 
 @dataclass(frozen=True, slots=True)
