@@ -51,9 +51,9 @@ STEER_AT: Final = 4
 CANCEL_AFTER: Final = 180
 """Characters of the answer that is cancelled."""
 
-MOSTLY: Final = 0.85
-"""Share of the estimates that have to be inside their intervals: of forty that each are with a chance of 95 %, fewer
-are about once in a hundred runs."""
+MOSTLY: Final = 0.75
+"""Share of the estimates that have to be inside their intervals. Among forty calls are those of a cold start, and the
+first ones after a prune, a compaction and a rule learnt, which miss more often than the 1 in 20 of a long session."""
 
 ENDS: Final = 3
 """Calls at either end that the table shows whatever happened there."""
