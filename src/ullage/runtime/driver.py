@@ -271,6 +271,8 @@ class Driver:
         except asyncio.CancelledError:
             self._current.cancel()
             await asyncio.wait([self._current])
+            if not self._current.cancelled():
+                self._current.exception()  # looked at, so that asyncio does not report it as lost
             raise
         finally:
             current, self._current = self._current, None

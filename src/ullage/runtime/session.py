@@ -136,6 +136,7 @@ class Session:
         self._serving: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._is_idle = asyncio.Event()
+        self._is_closing = False
         self._failure: BaseException | None = None
 
     # -- opening and closing --
@@ -150,6 +151,7 @@ class Session:
         except BaseException:
             await self._agent.leave()
             raise
+        self._is_closing = False
         self._serving = asyncio.create_task(self._serve(), name=f"session {self.id}")
         if self._resume:
             self._wake.set()
@@ -169,6 +171,7 @@ class Session:
                 await self.wait()
         finally:
             assert self._serving is not None
+            self._is_closing = True
             self._serving.cancel()
             await asyncio.wait([self._serving])
             work = self._driving.work
@@ -199,6 +202,8 @@ class Session:
                 raise
             except Exception as problem:  # noqa: BLE001 - raised to whoever waits for the session
                 self._failure = problem
+            if self._is_closing:
+                return  # an error took the place of the cancel
             if not self._wake.is_set():
                 self._is_idle.set()
 
