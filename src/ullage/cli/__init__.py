@@ -87,6 +87,10 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.run import run as run_agent
 
             return run_agent(options)
+        case "chat":
+            from ullage.cli.chat.start import run as chat
+
+            return chat(options)
         case "demo":
             from ullage.cli.demo import run as demo
 

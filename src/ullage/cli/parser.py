@@ -60,6 +60,9 @@ def parser() -> argparse.ArgumentParser:
     about = "have an agent with tools carry out a request, in a session that can be gone on with"
     run = commands.add_parser("run", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_run(run)
+    about = "talk to an agent in the terminal: type while it works, see what fills the window"
+    chat = commands.add_parser("chat", help=about, description=_sentence(about), allow_abbrev=False)
+    _describe_chat(chat)
     about = "watch an agent work on a small window, against a simulated provider: no key needed"
     demo = commands.add_parser("demo", help=about, description=_sentence(about), allow_abbrev=False)
     demo.add_argument("--fast", action="store_true", help="without the pauses that make it readable")
@@ -153,6 +156,33 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         "--tools", default="", metavar="NAMES", help="built-in tools: read,write,edit,list,search,shell (default: none)"
     )
     agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    agent.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
+    agent.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
+    agent.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")
+    agent.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
+    agent.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
+
+
+def _describe_chat(chat: argparse.ArgumentParser) -> None:
+    chat.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
+    chat.add_argument(
+        "--simulate", action="store_true", help="talk to a simulated model on this machine: no key needed"
+    )
+    chat.add_argument("--scenario", default="", metavar="FILE", help="with --simulate: what the model answers")
+    sessions = chat.add_argument_group("sessions")
+    sessions.add_argument("--session", default="", metavar="ID", help="go on with this session, or begin it")
+    sessions.add_argument("--continue", action="store_true", dest="go_on", help="go on with the newest session")
+    sessions.add_argument("--store", default=None, metavar="FILE", help="where sessions live (default: your own store)")
+    agent = chat.add_argument_group("the agent")
+    agent.add_argument(
+        "--tools",
+        default="",
+        metavar="NAMES",
+        help="built-in tools: read,write,edit,list,search,shell, or none (default: those of ullage.toml, else "
+        "read,list,search); write, edit and shell ask first",
+    )
+    agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    agent.add_argument("--yes", action="store_true", help="line by line: allow every call that asks first")
     agent.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
     agent.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
     agent.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")

@@ -1,0 +1,544 @@
+"""``ullage chat`` on a full screen: shows what happens in a session, and sends what a person wants.
+
+It holds no state of the session: entries, gauge and queue are folds of its events, the number is the reading's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from typing import ClassVar, Final
+
+from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static, TextArea
+
+from ullage.agent.loop import Loop, OpenCall
+from ullage.cli.chat.acting import LEAVE, Acting, Outcome
+from ullage.cli.chat.commands import Command, Typed, command_of, completions, parse, unknown
+from ullage.cli.chat.context_screen import ContextScreen
+from ullage.cli.chat.entries import Notice
+from ullage.cli.chat.feed import Feed
+from ullage.cli.chat.lister import Choice, Overlay
+from ullage.cli.chat.prompt import Prompt
+from ullage.cli.chat.questions import approval_lines, message_choices, session_choices
+from ullage.cli.chat.rendering import look, visible
+from ullage.cli.chat.status import doing, foot_line, gauge_line, waiting_lines
+from ullage.cli.chat.transcript import Transcript
+from ullage.cli.glyphs import UNICODE, Glyphs
+from ullage.cli.text import Line, Span, counted
+from ullage.errors import CommandRefused, UllageError
+from ullage.events import CallStarted, Event, Queued, QueueLeft, ReadingTaken, ToolStarted
+from ullage.runtime.hosting import Host
+from ullage.runtime.session import Session
+from ullage.store.store import DraftPiece, QueueKind, Store
+
+FRAME_S: Final = 0.05
+"""Seconds between two drawings of what has come in."""
+
+NEWEST_EVENTS: Final = 20_000
+"""Events that a session is shown from when it is opened: 20,000 are read in 0.3 s here."""
+
+ANSWER_AFTER_S: Final = 0.5
+"""Seconds a question stands before a key answers it, so that a letter that was being typed does not."""
+
+LEAVE_WITHIN_S: Final = 3.0
+"""Seconds in which a second Ctrl-C leaves."""
+
+KEYS: Final = ("/help", "Esc cancels", "Tab: when done", "Ctrl+O unfolds")
+
+
+class Chat(App[str]):
+    """The full screen. Gives the id of the session that was open last."""
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { background: transparent; layout: vertical; }
+    #waiting, #question, #completing { height: auto; padding: 0 1; display: none; background: transparent; }
+    #question { border-top: solid $warning; max-height: 50%; }
+    #input-row { height: auto; }
+    #prompt { border-top: solid $primary; }
+    #prompt:focus { border-top: solid $primary; }
+    #gauge, #foot { height: 1; padding: 0 1; background: transparent; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+q", "leave", show=False, priority=True),
+        Binding("ctrl+o", "fold('results')", show=False, priority=True),
+        Binding("ctrl+r", "fold('reasoning')", show=False, priority=True),
+        Binding("pageup", "scroll(-1)", show=False),
+        Binding("pagedown", "scroll(1)", show=False),
+        Binding("ctrl+end", "scroll(0)", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, host: Host, store: Store, session: Session, environment: Mapping[str, str], glyphs: Glyphs = UNICODE
+    ) -> None:
+        super().__init__()
+        self.theme = "ansi-dark"
+        self._host = host
+        self._store = store
+        self._environment = environment
+        self._glyphs = glyphs
+        self.session = session
+        self.transcript = Transcript()
+        self.acting = Acting(store, session, environment)
+        self._stands = Loop()
+        self._model = ""
+        self._approve: tuple[str, ...] = ()
+        self._grown: int | None = None
+        self._streaming = ""
+        self._since = time.monotonic()
+        self._first_changed: int | None = None
+        self._is_stale = True
+        self._said: dict[str, str] = {}
+        """What messages that waited say, by their id."""
+        self._editing = ""
+        self._asked_at = 0.0
+        self._asked: tuple[str, ...] = ()
+        self._marked = 0
+        self._left_at = -LEAVE_WITHIN_S
+        self._cancels = 0
+        self._failure: BaseException | None = None
+
+    # -- the screen --
+
+    def compose(self) -> ComposeResult:
+        yield Feed(id="feed")
+        yield Static(id="waiting")
+        yield Static(id="question")
+        yield Static(id="completing")
+        yield Prompt(id="prompt")
+        yield Static(id="gauge")
+        yield Static(id="foot")
+
+    @property
+    def feed(self) -> Feed:
+        """The transcript on the screen."""
+        return self.screen_stack[0].query_one(Feed)
+
+    @property
+    def prompt(self) -> Prompt:
+        """The input."""
+        return self.screen_stack[0].query_one(Prompt)
+
+    async def on_mount(self) -> None:
+        prompt = self.prompt
+        prompt.can_edit_waiting = lambda: bool(self._stands.queue)
+        prompt.complete = self._complete
+        prompt.answers = self._answers
+        prompt.focus()
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.add_signal_handler(name, self.exit, self.session.id)
+        self.set_interval(FRAME_S, self._draw)
+        await self._open(self.session)
+
+    async def _open(self, session: Session) -> None:
+        """Show another session, from what is stored of it, and what happens in it from now on."""
+        self.session = session
+        self.acting = Acting(self._store, session, self._environment)
+        self.transcript = Transcript()
+        self._editing, self._cancels, self._asked, self._grown = "", 0, (), None
+        loop = (await session.look()).ledger.loop
+        after = max(0, loop.seq - NEWEST_EVENTS)
+        seen = loop.seq
+        if after:
+            note = f"{after:,} earlier events are not shown; /context lists all that is in view, /export writes all"
+            self.transcript.entries.append(Notice(line=(Span(note, "dim"),)))
+        for event in await session.history(after=after):
+            self.transcript.apply(event)
+            self._note(event)
+            seen = event.seq
+        if not self.transcript.entries:
+            self._tell([(Span("Ask something. /help lists keys and commands.", "dim"),)])
+        self.prompt.earlier = list(self.transcript.prompts)
+        self.feed.show(self.transcript.entries)
+        self._is_stale = True
+        self._follow(session, seen)
+
+    @work(exclusive=True, group="follow")
+    async def _follow(self, session: Session, seen: int) -> None:
+        """Take in all that happens, as it is stored."""
+        try:
+            async with aclosing(session.events(after=seen)) as events:  # type: ignore[type-var]
+                async for event in events:
+                    self._take(event)
+        except UllageError as problem:
+            self._fail(problem)
+
+    def _take(self, event: Event | DraftPiece) -> None:
+        first = self.transcript.apply(event)
+        self._first_changed = first if self._first_changed is None else min(first, self._first_changed)
+        if isinstance(event, DraftPiece):
+            if event.kind != "done":
+                self._streaming = event.kind
+            return
+        self._is_stale = True
+        self._note(event)
+        match event:
+            case QueueLeft(how="returned") if event.message_id in self._said:
+                held = self.prompt.whole_text
+                said = self._said[event.message_id]
+                self.prompt.put(f"{held}\n{said}" if held.strip() else said)
+            case CallStarted(purpose="main") | ToolStarted():
+                self._streaming, self._since = "", time.monotonic()
+        if isinstance(event, QueueLeft) and event.message_id == self._editing:
+            self._editing = ""
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case ReadingTaken():
+                self._grown = event.grown
+            case Queued():
+                self._said[event.message.id] = "\n".join(
+                    part.text for part in event.message.parts if hasattr(part, "text")
+                )
+
+    # -- drawing --
+
+    async def _draw(self) -> None:
+        """Bring the screen up to what has come in."""
+        if self._first_changed is not None:
+            first, self._first_changed = self._first_changed, None
+            self.feed.changed(first)
+        failure = self.session.failure
+        if failure is not self._failure:
+            self._failure = failure
+            if failure is not None:
+                self._fail(failure)
+        if self._is_stale:
+            self._is_stale = False
+            try:
+                work_ = await self.session.look()
+            except UllageError as problem:
+                self._fail(problem)
+                return
+            self._stands, self._model = work_.ledger.loop, work_.settings.model
+            self._approve = work_.settings.approve
+            if not (self._stands.turn or self._stands.cancel):
+                self._cancels = 0
+            self._draw_gauge()
+            self._draw_waiting()
+            self._draw_question()
+        self._draw_foot()
+
+    def on_resize(self) -> None:
+        self._is_stale = True
+
+    def _draw_gauge(self) -> None:
+        width = max(20, self.size.width - 2)
+        self._put("gauge", [gauge_line(self.session.reading, self._grown, width, self._glyphs)])
+
+    def _draw_waiting(self) -> None:
+        waiting = tuple((one.kind, self._text_of(one.message.id)) for one in self._stands.queue)
+        ids = [one.message.id for one in self._stands.queue]
+        editing = ids.index(self._editing) if self._editing in ids else -1
+        lines = waiting_lines(waiting, self.size.width - 2, editing)
+        if lines:
+            lines.append((Span("Up edits the last one, Ctrl+X withdraws it", "dim"),))
+        self._put("waiting", lines, hides=True)
+
+    def _text_of(self, message: str) -> str:
+        found = [one.message for one in self._stands.queue if one.message.id == message]
+        return "\n".join(part.text for one in found for part in one.parts if hasattr(part, "text"))
+
+    def _draw_question(self) -> None:
+        asked = self.asked_calls()
+        names = tuple(call.call_id for call in asked)
+        if names != self._asked:
+            self._asked, self._asked_at = names, time.monotonic()
+        room = max(3, self.size.height // 2 - 3)
+        lines = approval_lines(asked, self.size.width - 2, room, can_always=self._can_always(asked)) if asked else []
+        self._put("question", lines, hides=True)
+
+    def _draw_foot(self) -> None:
+        width = max(20, self.size.width - 2)
+        left = doing(self._stands, self._streaming, time.monotonic() - self._since)
+        if time.monotonic() - self._left_at < LEAVE_WITHIN_S:
+            goes_on = " A turn is under way: it goes on when the session is opened again." if self._stands.turn else ""
+            left = (Span(f"Ctrl+C again leaves.{goes_on}", "warn"),)
+        elif not self.feed.follows:
+            left = (*left, Span("  more below: Ctrl+End", "mark"))
+        self._put("foot", [foot_line(left, self._model, self.session.id, KEYS, width)])
+
+    def _put(self, name: str, lines: Iterable[Line], *, hides: bool = False) -> None:
+        shown = list(lines)
+        static = self.screen_stack[0].query_one(f"#{name}", Static)
+        if hides:
+            static.display = bool(shown)
+        text = as_text(shown)
+        if getattr(static, "shown_text", None) != text:
+            static.shown_text = text  # type: ignore[attr-defined]
+            static.update(text)
+
+    def _tell(self, lines: Iterable[Line]) -> None:
+        """Lines of ours in the transcript; they are not stored."""
+        first = len(self.transcript.entries)
+        self.transcript.entries += [Notice(line=line) for line in lines]
+        self._first_changed = first if self._first_changed is None else min(first, self._first_changed)
+
+    def _fail(self, problem: BaseException) -> None:
+        said = str(problem) if isinstance(problem, UllageError) else f"{type(problem).__name__}: {problem}"
+        self._tell([(Span(line, "bad"),) for line in visible(said).splitlines()])
+
+    # -- what is typed --
+
+    async def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        prompt = self.prompt
+        text, editing = event.text, self._editing
+        prompt.clear_all()
+        self._left_at = -LEAVE_WITHIN_S
+        if editing:
+            self._editing = ""
+            await self._edit(editing, text)
+            return
+        typed = parse(text)
+        prompt.earlier.append(text)
+        if typed is not None:
+            await self._command(typed, text)
+            return
+        kind: QueueKind = "follow_up" if event.follow_up else "steer"
+        try:
+            await self.session.send(text, kind=kind)
+        except UllageError as problem:
+            prompt.put(text)
+            self._fail(problem)
+        self.feed.to_end()
+        self._is_stale = True
+
+    async def _edit(self, message: str, text: str) -> None:
+        try:
+            await self.session.edit(message, text)
+            self._said[message] = text
+        except CommandRefused:
+            self.prompt.put(text)
+            self._tell([(Span("It was delivered before the change: Enter sends this as a new message.", "warn"),)])
+        except UllageError as problem:
+            self.prompt.put(text)
+            self._fail(problem)
+        self._is_stale = True
+
+    async def on_prompt_asked(self, event: Prompt.Asked) -> None:
+        match event.what:
+            case "escape":
+                self._escape()
+            case "edit":
+                self._begin_edit()
+            case "withdraw":
+                await self._withdraw()
+
+    def _begin_edit(self) -> None:
+        if not self._stands.queue:
+            return
+        last = self._stands.queue[-1].message.id
+        self._editing = last
+        self.prompt.put(self._text_of(last))
+        self._is_stale = True
+
+    async def _withdraw(self) -> None:
+        if not self._stands.queue:
+            return
+        message = self._editing or self._stands.queue[-1].message.id
+        text = self._text_of(message)
+        try:
+            await self.session.withdraw(message)
+        except UllageError as problem:
+            self._fail(problem)
+            return
+        self.prompt.clear_all()
+        self.prompt.earlier.append(text)
+        self._editing, self._is_stale = "", True
+
+    def _escape(self) -> None:
+        if self._editing:
+            self._editing, self._is_stale = "", True
+            self.prompt.clear_all()
+            return
+        loop = self._stands
+        if loop.turn or loop.call or loop.compaction or loop.side_call or loop.compact_asked is not None:
+            self._cancels += 1
+            self._cancel(self._cancels > 1)
+
+    @work(group="cancel")
+    async def _cancel(self, at_once: bool) -> None:
+        try:
+            await self.session.cancel(tools="stop" if at_once else None)
+        except UllageError as problem:
+            self._fail(problem)
+        self._is_stale = True
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        self._marked = 0
+        self._draw_completions()
+
+    def _completions(self) -> list[Command]:
+        return completions(self.prompt.text)
+
+    def _draw_completions(self) -> None:
+        found = self._completions()
+        lines: list[Line] = []
+        top = max(0, min(self._marked - 3, len(found) - 8))
+        for place, command in enumerate(found[top : top + 8], top):
+            style = "title" if place == self._marked else ""
+            mark = "› " if place == self._marked else "  "
+            lines.append((Span(f"{mark}{command.usage:<28}", style), Span(command.about, "dim")))
+        if len(found) > 8:
+            lines.append((Span(f"  {counted(len(found), 'command')}, Up and Down", "dim"),))
+        self._put("completing", lines, hides=True)
+
+    def _complete(self, step: int) -> bool:
+        found = self._completions()
+        if not found:
+            return False
+        if step:
+            self._marked = (self._marked + step) % len(found)
+            self._draw_completions()
+            return True
+        chosen = found[min(self._marked, len(found) - 1)]
+        self.prompt.put(f"/{chosen.name} " if chosen.takes else f"/{chosen.name}")
+        return True
+
+    # -- commands --
+
+    async def _command(self, typed: Typed, text: str) -> None:
+        command = command_of(typed.name)
+        if command is None:
+            self._tell([(Span(unknown(typed.name), "warn"),)])
+            self.prompt.put(text)
+            return
+        try:
+            match command.name, typed.argument:
+                case "context", _:
+                    await self.push_screen(ContextScreen(self.acting, self._glyphs))
+                    return
+                case "resume", "":
+                    self._choose("Sessions", await session_choices(self._store), "resume")
+                    return
+                case "rewind" | "pin" | "explain", "":
+                    choices = await message_choices(self.session, command.name, self.size.width - 4)
+                    self._choose(command.about, choices, command.name)
+                    return
+            self._show(await self.acting.run(typed, self.transcript, self.size.width - 4, self._glyphs))
+        except UllageError as problem:
+            self._fail(problem)
+
+    @work(group="choose")
+    async def _choose(self, title: str, choices: list[Choice], command: str) -> None:
+        target = await self.push_screen_wait(Overlay(title[:1].upper() + title[1:], choices))
+        if target:
+            await self._command(Typed(command, target), "")
+
+    def _show(self, outcome: Outcome) -> None:
+        self._tell(outcome.lines)
+        if outcome.text:
+            self.prompt.put(outcome.text)
+        if outcome.opens == LEAVE:
+            self.exit(self.session.id)
+        elif outcome.opens:
+            self._go(outcome.opens)
+        self.feed.to_end()
+        self._is_stale = True
+
+    @work(exclusive=True, group="go")
+    async def _go(self, name: str) -> None:
+        """To another session; this one is worked on while it is not looked at."""
+        try:
+            known = {row.id for row in await self._store.sessions(limit=100_000)}
+            settings = (await self.session.look()).ledger.loop.settings
+            if name in known:
+                await self._open(await self._host.session(name))
+            else:
+                await self._open(await self._host.begin(name, settings))
+        except UllageError as problem:
+            self._fail(problem)
+
+    # -- approvals --
+
+    def asked_calls(self) -> list[OpenCall]:
+        """The calls that wait for a person's word."""
+        return [call for call in self._stands.open if call.state == "asked"]
+
+    def _can_always(self, asked: list[OpenCall]) -> bool:
+        return bool(asked) and asked[0].name in self._approve
+
+    def _answers(self, key: str) -> bool:
+        asked = self.asked_calls()
+        if not asked or key.lower() not in ("y", "n", "a") or time.monotonic() - self._asked_at < ANSWER_AFTER_S:
+            return False
+        self._answer(asked, key.lower())
+        return True
+
+    @work(exclusive=True, group="answer")
+    async def _answer(self, asked: list[OpenCall], key: str) -> None:
+        call = asked[0]
+        try:
+            if key == "a":
+                approve = (await self.session.look()).settings.approve
+                await self.session.set(approve=tuple(name for name in approve if name != call.name))
+                for one in asked:
+                    if one.name == call.name:
+                        await self.session.approve(one.call_id)
+            else:
+                note = "" if key == "y" else "The user does not allow this call."
+                await self.session.approve(call.call_id, key == "y", note)
+        except UllageError as problem:
+            self._fail(problem)
+        self._is_stale = True
+
+    # -- keys of the whole screen --
+
+    def action_interrupt(self) -> None:
+        """Copy what is selected, else clear the input, else leave at the second time."""
+        if selected := self.screen.get_selected_text():
+            self.copy_to_clipboard(selected)
+            self.screen.clear_selection()
+            return
+        if len(self.screen_stack) > 1:
+            self.screen.dismiss("")
+            return
+        if self.prompt.text:
+            self.prompt.earlier.append(self.prompt.whole_text)
+            self.prompt.clear_all()
+            self._editing, self._is_stale = "", True
+            return
+        if time.monotonic() - self._left_at < LEAVE_WITHIN_S:
+            self.exit(self.session.id)
+        self._left_at = time.monotonic()
+
+    def action_leave(self) -> None:
+        """Leave at once; the session stays."""
+        self.exit(self.session.id)
+
+    def action_fold(self, what: str) -> None:
+        """Fold or unfold all results, or all reasoning."""
+        feed = self.feed
+        if what == "results":
+            feed.fold(results=not feed.unfolds_results)
+        else:
+            feed.fold(reasoning=not feed.unfolds_reasoning)
+
+    def action_scroll(self, step: int) -> None:
+        """A page of the transcript, or its end."""
+        if step:
+            self.feed.scroll_relative(y=step * max(1, self.feed.size.height - 2), animate=False)
+        else:
+            self.feed.to_end()
+
+
+def as_text(lines: Iterable[Line]) -> Text:
+    """Lines as rich prints them, each on its own, cut where the screen ends."""
+    text = Text(no_wrap=True, overflow="ellipsis", end="")
+    for place, line in enumerate(lines):
+        if place:
+            text.append("\n")
+        for span in line:
+            text.append(span.text, look(span.style))
+    return text

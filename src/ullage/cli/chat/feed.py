@@ -1,0 +1,214 @@
+"""The transcript on the screen: scrolls, folds, is drawn only as far as it is looked at.
+
+Only the newest entries are laid out; scrolling up to their begin lays out more. Text can be selected with the mouse.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from ullage.cli.chat.entries import Called, Entry, Thought
+from ullage.cli.chat.rendering import Row, rows_of
+
+AT_ONCE: Final = 120
+"""Entries that are laid out together: 120 of 2 KB of Markdown take 0.2 s here."""
+
+SELECTED: Final = Style(reverse=True)
+
+
+class Feed(ScrollView, can_focus=True):
+    """Shows ``entries``. ``changed(first)`` says that they differ from that place on."""
+
+    DEFAULT_CSS = """
+    Feed { height: 1fr; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-x: hidden; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = []
+    ALLOW_SELECT = True
+
+    class Scrolled(Message):
+        """The end came into sight or left it."""
+
+        def __init__(self, at_end: bool) -> None:
+            super().__init__()
+            self.at_end = at_end
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.entries: list[Entry] = []
+        self.unfolds_results = False
+        self.unfolds_reasoning = False
+        self.follows = True
+        """Whether the end stays in sight."""
+        self._toggled: set[str] = set()
+        self._first = 0
+        self._rows: list[list[Row]] = []
+        """The lines of the entries from ``_first`` on."""
+        self._ends: list[int] = []
+        """Where each of them ends, in lines."""
+        self._laid_out_for = 0
+
+    # -- what is shown --
+
+    def show(self, entries: list[Entry]) -> None:
+        """Another transcript, from its end."""
+        self.entries = entries
+        self._toggled = set()
+        self.follows = True
+        self._first = max(0, len(entries) - AT_ONCE)
+        self._lay_out(self._first)
+
+    def changed(self, first: int) -> None:
+        """The entries differ from ``first`` on: lay these out anew."""
+        self._lay_out(max(first, self._first))
+
+    def fold(self, *, results: bool | None = None, reasoning: bool | None = None) -> None:
+        """Fold or unfold all results or all reasoning."""
+        if results is not None:
+            self.unfolds_results = results
+        if reasoning is not None:
+            self.unfolds_reasoning = reasoning
+        self._toggled = set()
+        self._lay_out(self._first)
+
+    def _is_unfolded(self, entry: Entry) -> bool:
+        match entry:
+            case Called():
+                return self.unfolds_results != (entry.call_id in self._toggled)
+            case Thought():
+                return self.unfolds_reasoning != (entry.part in self._toggled)
+            case _:
+                return False
+
+    @property
+    def _width(self) -> int:
+        return max(10, self.size.width - 1)
+
+    def _lay_out(self, first: int) -> None:
+        if not self.size.width:
+            return
+        self._laid_out_for = self._width
+        place = min(max(0, first - self._first), len(self._rows))
+        del self._rows[place:], self._ends[place:]
+        height = self._ends[-1] if self._ends else 0
+        for entry in self.entries[self._first + place :]:
+            rows = rows_of(entry, self._width, unfolded=self._is_unfolded(entry))
+            self._rows.append(rows)
+            height += len(rows)
+            self._ends.append(height)
+        self.virtual_size = Size(self._width, height)
+        if self.follows:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.refresh()
+
+    def _show_earlier(self) -> None:
+        """Lay out entries before those that are; what is looked at stays where it is."""
+        if self._first == 0:
+            return
+        held, height = self._first, self.virtual_size.height
+        self._first = max(0, held - AT_ONCE)
+        earlier = [
+            rows_of(entry, self._width, unfolded=self._is_unfolded(entry)) for entry in self.entries[self._first : held]
+        ]
+        self._rows = [*earlier, *self._rows]
+        self._ends, total = [], 0
+        for rows in self._rows:
+            total += len(rows)
+            self._ends.append(total)
+        self.virtual_size = Size(self._width, total)
+        self.scroll_to(y=self.scroll_offset.y + total - height, animate=False, immediate=True)
+        self.refresh()
+
+    # -- what happens to it --
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self._width != self._laid_out_for:
+            self._first = max(self._first, len(self.entries) - AT_ONCE) if self.follows else self._first
+            self._rows, self._ends = [], []
+            self._lay_out(self._first)
+        elif self.follows:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        super().watch_scroll_y(old, new)
+        at_end = new >= self.max_scroll_y
+        if new < old or at_end:
+            if at_end != self.follows:
+                self.post_message(self.Scrolled(at_end))
+            self.follows = at_end
+        if new <= 0 and old > 0 and self._first:
+            self.call_after_refresh(self._show_earlier)
+
+    def to_end(self) -> None:
+        """Back to the newest line."""
+        self.follows = True
+        self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.post_message(self.Scrolled(True))
+
+    def on_click(self, event: events.Click) -> None:
+        if self.text_selection is not None:
+            return
+        place = bisect_right(self._ends, event.y + self.scroll_offset.y)
+        if place >= len(self._ends):
+            return
+        match self.entries[self._first + place]:
+            case Called(call_id=name) | Thought(part=name):
+                self._toggled ^= {name}
+                self.follows = False
+                self._lay_out(self._first + place)
+
+    # -- lines --
+
+    def _row(self, y: int) -> Row | None:
+        place = bisect_right(self._ends, y)
+        if place >= len(self._ends):
+            return None
+        before = self._ends[place - 1] if place else 0
+        return self._rows[place][y - before]
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        line = y + self.scroll_offset.y
+        row = self._row(line)
+        base = self.rich_style
+        if row is None:
+            return Strip.blank(width, base)
+        strip = Strip(row).apply_style(base) if row else Strip.blank(0, base)
+        selection = self.text_selection
+        if selection is not None and (span := selection.get_span(line)) is not None:
+            strip = _selected(strip, *span)
+        return strip.crop_extend(0, width, base).apply_offsets(0, line)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        text = "\n".join("".join(segment.text for segment in row) for rows in self._rows for row in rows)
+        return selection.extract(text), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+
+def _selected(strip: Strip, start: int, end: int) -> Strip:
+    text = strip.text
+    end = len(text) if end == -1 else end
+    before, inside, after = Strip(list(strip)), strip, strip
+    cells = strip.cell_length
+    pieces = before.divide([_cells(text[:start]), _cells(text[:end]), cells])
+    first, inside, after = (*pieces, Strip([]), Strip([]))[:3]
+    reversed_ = Strip([Segment(part.text, (part.style or Style()) + SELECTED) for part in inside])
+    return Strip.join([first, reversed_, after])
+
+
+def _cells(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)

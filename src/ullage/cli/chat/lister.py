@@ -1,0 +1,179 @@
+"""Lines on the screen, some of which can be chosen: lists, and long texts. Only what is seen is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widgets import Static
+
+from ullage.cli.chat.rendering import Row, look
+from ullage.cli.text import Line
+
+
+class Choice(NamedTuple):
+    """One line of a list. ``target`` is what choosing it means; a line without one is passed over."""
+
+    line: Line
+    target: str = ""
+
+
+class Lister(ScrollView, can_focus=True):
+    """Shows choices, one a line, with a cursor on those that can be chosen."""
+
+    DEFAULT_CSS = """
+    Lister { height: 1fr; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-x: hidden; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", show=False),
+        Binding("down,j", "move(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
+        Binding("home,g", "edge(-1)", show=False),
+        Binding("end,G", "edge(1)", show=False),
+        Binding("enter,right,l", "choose", show=False),
+    ]
+
+    class Chosen(Message):
+        """A line was chosen."""
+
+        def __init__(self, target: str) -> None:
+            super().__init__()
+            self.target = target
+
+    def __init__(self, choices: Sequence[Choice] = (), *, id: str = "list") -> None:
+        super().__init__(id=id)
+        self.choices = tuple(choices)
+        self.cursor = self._next(-1, 1)
+
+    def show(self, choices: Sequence[Choice], target: str = "") -> None:
+        """Other lines, the cursor on the one of ``target`` if there is one."""
+        self.choices = tuple(choices)
+        places = [place for place, choice in enumerate(choices) if target and choice.target == target]
+        self.cursor = places[0] if places else self._next(-1, 1)
+        self._fit()
+        self.scroll_to(y=max(0, (self.cursor or 0) - self.size.height // 2), animate=False, immediate=True)
+
+    @property
+    def target(self) -> str:
+        """What the cursor is on."""
+        return "" if self.cursor is None else self.choices[self.cursor].target
+
+    def _fit(self) -> None:
+        self.virtual_size = Size(self.size.width, len(self.choices))
+        self.refresh()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit()
+
+    def _next(self, place: int, step: int) -> int | None:
+        place += step
+        while 0 <= place < len(self.choices):
+            if self.choices[place].target:
+                return place
+            place += step
+        return None
+
+    def action_move(self, step: int) -> None:
+        """The cursor to the next line that can be chosen; scroll where there is none."""
+        found = None if self.cursor is None else self._next(self.cursor, step)
+        if found is None:
+            self.scroll_relative(y=step, animate=False)
+            return
+        self.cursor = found
+        self._reveal()
+
+    def action_page(self, step: int) -> None:
+        """A page on."""
+        self.scroll_relative(y=step * max(1, self.size.height - 1), animate=False)
+        if self.cursor is not None:
+            goal = min(max(0, self.cursor + step * max(1, self.size.height - 1)), len(self.choices) - 1)
+            found = self._next(goal - step, step)
+            self.cursor = self.cursor if found is None else found
+            self._reveal()
+
+    def action_edge(self, step: int) -> None:
+        """To the first or the last line."""
+        if self.cursor is not None:
+            found = self._next(-1, 1) if step < 0 else self._next(len(self.choices), -1)
+            self.cursor = self.cursor if found is None else found
+        self.scroll_to(y=0 if step < 0 else len(self.choices), animate=False, immediate=True)
+        self.refresh()
+
+    def action_choose(self) -> None:
+        """Choose the line under the cursor."""
+        if self.target:
+            self.post_message(self.Chosen(self.target))
+
+    def on_click(self, event: events.Click) -> None:
+        place = event.y + self.scroll_offset.y
+        if place < len(self.choices) and self.choices[place].target:
+            self.cursor = place
+            self.refresh()
+            self.action_choose()
+
+    def _reveal(self) -> None:
+        assert self.cursor is not None
+        top, height = self.scroll_offset.y, self.size.height
+        if self.cursor < top or self.cursor >= top + height:
+            goal = self.cursor if self.cursor < top else self.cursor - height + 1
+            self.scroll_to(y=goal, animate=False, immediate=True)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width, place = self.size.width, y + self.scroll_offset.y
+        base = self.rich_style
+        if place >= len(self.choices):
+            return Strip.blank(width, base)
+        row = segments(self.choices[place].line)
+        style = base + Style(reverse=True) if place == self.cursor else base
+        return Strip(row).apply_style(style).crop_extend(0, width, style)
+
+
+def segments(line: Line) -> Row:
+    """A line as the screen draws it."""
+    return [Segment(span.text, look(span.style)) for span in line if span.text]
+
+
+class Overlay(ModalScreen[str]):
+    """A list over the conversation: gives the target that was chosen, or nothing."""
+
+    DEFAULT_CSS = """
+    Overlay { background: transparent; align: center middle; }
+    Overlay > Static { height: auto; padding: 0 1; background: transparent; }
+    Overlay > #overlay-title { text-style: bold; border-top: solid $primary; }
+    Overlay > Lister { padding: 0 1; background: transparent; }
+    Overlay > #overlay-keys { color: $text-muted; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,left,h", "leave", show=False)]
+
+    def __init__(self, title: str, choices: Sequence[Choice], keys: str = "Enter chooses · Esc goes back") -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._title, id="overlay-title", markup=False)
+        yield Lister(self._choices)
+        yield Static(self._keys, id="overlay-keys", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(Lister).focus()
+
+    def on_lister_chosen(self, event: Lister.Chosen) -> None:
+        self.dismiss(event.target)
+
+    def action_leave(self) -> None:
+        """Back, without a choice."""
+        self.dismiss("")

@@ -1,0 +1,102 @@
+"""The conversation line by line: each line of standard input is a request, carried out as ``ullage run`` would.
+
+For pipes and for terminals that can't move their cursor. When standard output is a pipe, the answer goes there and
+everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+from ullage.cli.chat.acting import LEAVE, Acting
+from ullage.cli.chat.commands import Typed, parse
+from ullage.cli.chat.transcript import Transcript
+from ullage.cli.live import Live
+from ullage.cli.run import ask_person, follow
+from ullage.cli.screen import Screen
+from ullage.errors import UllageError
+from ullage.runtime.session import Session
+from ullage.store.store import Store
+
+EXITS: Final = {"finished": 0, "cancelled": 130, "": 0}
+
+
+async def converse(session: Session, store: Store, environment: Mapping[str, str], *, yes: bool = False) -> int:
+    """Talk until the input ends or ``/quit``. 0 when the last turn finished, 130 when it was cancelled, else 2."""
+    screen = Screen(sys.stdout if sys.stdout.isatty() else sys.stderr)
+    acting = Acting(store, session, environment)
+    with suppress(NotImplementedError, ValueError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _canceller(session))
+    reason = ""
+    while (line := await _next_line()) is not None:
+        text = line.rstrip("\r\n")
+        if not text.strip():
+            continue
+        typed = parse(text)
+        try:
+            if typed is not None:
+                if await _command(acting, typed, screen) == LEAVE:
+                    break
+            else:
+                reason = await _turn(session, text, screen, yes=yes)
+        except UllageError as problem:
+            print(f"ullage: {problem}", file=sys.stderr)
+            reason = "failed"
+    print(f"Session {session.id} (go on with --session {session.id})", file=sys.stderr)
+    return EXITS.get(reason, 2)
+
+
+async def _next_line() -> str | None:
+    """The next line of standard input; ``None`` at its end. The loop goes on meanwhile."""
+    if sys.stdin.isatty():
+        print("> ", end="", flush=True)
+    line = await asyncio.to_thread(sys.stdin.readline)
+    return line or None
+
+
+async def _turn(session: Session, text: str, screen: Screen, *, yes: bool) -> str:
+    """Say this and show what happens until the session rests; gives how the turn ended."""
+    live = Live(screen, shows_user=False)
+    before = (await session.look()).ledger.loop.seq
+    await session.send(text)
+    await follow(session, live, after=before, approve=None if yes else ask_person)
+    result = await session.wait()
+    live.end()
+    if not sys.stdout.isatty():
+        sys.stdout.write(result.text + "\n")
+        sys.stdout.flush()
+    return result.reason
+
+
+async def _command(acting: Acting, typed: Typed, screen: Screen) -> str:
+    """Carry out a command; its lines go where everything but answers goes. Gives the session it opens, or ``LEAVE``."""
+    transcript = Transcript()
+    seen = (await acting.session.look()).ledger.loop.seq
+    transcript.apply_all(await acting.session.history())
+    outcome = await acting.run(typed, transcript, screen.width, screen.glyphs)
+    screen.show(outcome.lines)
+    if outcome.opens and outcome.opens != LEAVE:
+        print(f"That is another session: ullage chat --session {outcome.opens}", file=sys.stderr)
+    elif not outcome.lines and not outcome.opens:
+        await acting.session.wait()
+        live = Live(screen)
+        for event in await acting.session.history(after=seen):
+            live.show(event, acting.session.reading)
+        live.end()
+    return outcome.opens
+
+
+def _canceller(session: Session) -> Callable[[], None]:
+    tasks: list[asyncio.Task[object]] = []
+
+    def cancel() -> None:
+        if session.is_idle or any(not task.done() for task in tasks):
+            raise KeyboardInterrupt
+        tasks.append(asyncio.ensure_future(session.cancel()))
+
+    return cancel

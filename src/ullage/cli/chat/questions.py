@@ -1,0 +1,86 @@
+"""What a person is asked: whether a call may run, which session, which message."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from ullage.agent.loop import OpenCall
+from ullage.cli.chat.entries import Called
+from ullage.cli.chat.lister import Choice
+from ullage.cli.chat.rendering import details_of
+from ullage.cli.live import described
+from ullage.cli.text import Line, Span, cells, padded, printable, shortened
+from ullage.context.lineage import pins_of
+from ullage.events import MessageAdded
+from ullage.messages import Message, TextPart, ToolCallPart
+from ullage.runtime.session import Session
+from ullage.store.store import Store
+
+SESSIONS = 200
+"""Newest sessions that are listed."""
+
+
+def approval_lines(asked: Sequence[OpenCall], width: int, room: int, *, can_always: bool) -> list[Line]:
+    """The question, at most ``room`` lines of what the call would do, and the keys."""
+    call = asked[0]
+    of = f" (1 of {len(asked)})" if len(asked) > 1 else ""
+    what = described(ToolCallPart(id="", call_id="", name=call.name, arguments=call.arguments))
+    lines: list[Line] = [(Span(f"Allow{of}? ", "warn"), Span(shortened(what, width - 20), "strong"))]
+    details = details_of(Called(name=call.name, arguments=call.arguments, call_id=call.call_id))
+    shown = details[: max(1, room - 2)]
+    lines += [
+        tuple(Span(shortened(span.text, width - 2), span.style) for span in (Span("  "), *line)) for line in shown
+    ]
+    if len(details) > len(shown):
+        lines.append((Span(f"  … {len(details) - len(shown):,} more lines; Ctrl+O shows them above", "dim"),))
+    always = f" · a always {printable(call.name)} in this session" if can_always else ""
+    lines.append((Span(f"y yes · n no{always} · Esc cancels the turn", "dim"),))
+    return lines
+
+
+async def session_choices(store: Store) -> list[Choice]:
+    """The sessions, the one changed last first."""
+    now = time.time()
+    choices: list[Choice] = []
+    for row in await store.sessions(limit=SESSIONS):
+        held = "at work" if row.held_by else ""
+        line: Line = (
+            Span(padded(printable(row.id), 20)),
+            Span(padded(ago(now - row.changed), 10), "dim"),
+            Span(padded(held, 8), "row2"),
+            Span(shortened(printable(row.title) or "(nothing said yet)", 60)),
+            Span(f"  {printable(row.model)}", "dim"),
+        )
+        choices.append(Choice(line, row.id))
+    return choices
+
+
+def ago(seconds: float) -> str:
+    """``5 min ago``."""
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit} ago"
+    return "just now"
+
+
+async def message_choices(session: Session, command: str, width: int) -> list[Choice]:
+    """Messages to choose from, the newest first: what people said to rewind to, all in view to pin, all to explain."""
+    messages = list(await session.messages())
+    pins = frozenset[str]()
+    if command == "pin":
+        pins = pins_of(await session.history())
+    if command == "explain":
+        seen = {event.message.id: event.message for event in await session.history() if isinstance(event, MessageAdded)}
+        messages = list(seen.values())
+    if command == "rewind":
+        messages = [message for message in messages if message.role == "user" and message.origin == "said"]
+    return [_choice(message, message.id in pins, width) for message in reversed(messages)]
+
+
+def _choice(message: Message, is_pinned: bool, width: int) -> Choice:
+    head = f"{'*' if is_pinned else ' '} {padded(message.role, 10)}"
+    text = " ".join(part.text[:500] for part in message.of_type(TextPart))
+    if not text:
+        text = " ".join(getattr(part, "name", "") or type(part).__name__ for part in message.parts)
+    return Choice((Span(head, "dim"), Span(shortened(printable(text), max(10, width - cells(head))))), message.id)

@@ -1,0 +1,220 @@
+"""A session's events as the entries of a transcript: a fold, like every other display. Pure.
+
+Text that streams grows its entry; the message that ends it replaces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
+from ullage.cli.chat.notices import notice
+from ullage.cli.text import Span
+from ullage.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    Event,
+    MessageAdded,
+    Pruned,
+    Rewound,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+    Uncompacted,
+)
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from ullage.store.store import DraftPiece
+
+
+class Transcript:
+    """``entries`` in the order of what happened. ``apply`` gives the place of the first entry that changed."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.asked: dict[str, Called] = {}
+        """The calls that wait for a person's word, by their id."""
+        self.undoable: list[str] = []
+        """Compactions and prunes that are in force, oldest first."""
+        self.prompts: list[str] = []
+        """What people have said, oldest first."""
+        self._place: dict[str, int] = {}
+        self._written: list[str] = []
+        """The parts of the answer under way."""
+        self._in_turn = False
+
+    def apply_all(self, events: Iterable[Event | DraftPiece]) -> None:
+        """Take in many events."""
+        for event in events:
+            self.apply(event)
+
+    def apply(self, event: Event | DraftPiece) -> int:
+        """Take in one event or piece; gives the place from which on entries differ."""
+        before = len(self.entries)
+        match event:
+            case DraftPiece():
+                return self._piece(event)
+            case MessageAdded():
+                return min(before, self._message(event.message))
+            case ToolStarted():
+                return self._change(event.call_id, is_running=True, asks=False)
+            case ToolEnded():
+                ended = {"outcome": event.outcome, "is_running": False, "asks": False, "size_bytes": event.size_bytes}
+                self.asked.pop(event.call_id, None)
+                return self._change(event.call_id, **ended)
+            case ApprovalAsked():
+                place = self._change(event.call_id, asks=True)
+                entry = self.entries[place] if place < len(self.entries) else None
+                if isinstance(entry, Called):
+                    self.asked[event.call_id] = entry
+                return place
+            case ApprovalGiven():
+                self.asked.pop(event.call_id, None)
+                return self._change(event.call_id, asks=False)
+            case CallStarted(purpose="main"):
+                self._written = []
+            case TurnStarted():
+                self._in_turn = True
+            case TurnEnded():
+                self._in_turn = False
+            case Rewound() if self._in_turn:
+                self.entries.append(Notice(line=(Span("the answer broke off and is asked for again", "warn"),)))
+                return before
+            case CallEnded(purpose="main", outcome="failed"):
+                return min(self._drop_unfinished(), self._notice(event))
+        self._note_undoable(event)
+        return min(before, self._notice(event))
+
+    def _notice(self, event: Event) -> int:
+        line = notice(event)
+        if line:
+            self.entries.append(Notice(line=line))
+        return len(self.entries) - bool(line)
+
+    def _note_undoable(self, event: Event) -> None:
+        match event:
+            case CompactionCommitted() if event.compaction:
+                self.undoable.append(event.compaction)
+            case Pruned() if event.prune:
+                self.undoable.append(event.prune)
+            case Uncompacted() if event.compaction in self.undoable:
+                del self.undoable[self.undoable.index(event.compaction) :]
+            case _:
+                return
+
+    # -- text that streams --
+
+    def _piece(self, piece: DraftPiece) -> int:
+        place = self._place.get(piece.part)
+        if place is None:
+            if piece.kind == "done":
+                return len(self.entries)
+            place = self._begin(piece)
+            self._written.append(piece.part)
+        entry = self.entries[place]
+        match entry, piece.kind:
+            case Answer() | Thought(), "text" | "reasoning":
+                self.entries[place] = replace(entry, text=entry.text + piece.text)
+            case Called(), "call":
+                self.entries[place] = replace(entry, arguments=entry.arguments + piece.text)
+            case Answer() | Thought() | Called(), "done":
+                self.entries[place] = replace(entry, is_open=False)
+        return place
+
+    def _begin(self, piece: DraftPiece) -> int:
+        place = self._place[piece.part] = len(self.entries)
+        match piece.kind:
+            case "text":
+                self.entries.append(Answer(text="", part=piece.part, is_open=True))
+            case "reasoning":
+                self.entries.append(Thought(text="", part=piece.part, is_open=True))
+            case "call" | "done":
+                self._place[piece.call_id] = place
+                self.entries.append(Called(name=piece.name, arguments="", call_id=piece.call_id, is_open=True))
+        return place
+
+    def _drop_unfinished(self) -> int:
+        """Take out what a failed attempt had begun to say."""
+        places = sorted({self._place[part] for part in self._written if part in self._place})
+        self._written = []
+        if not places:
+            return len(self.entries)
+        gone = set(places)
+        self.entries = [entry for place, entry in enumerate(self.entries) if place not in gone]
+        moved = {place: place - sum(one < place for one in places) for place in self._place.values()}
+        self._place = {name: moved[place] for name, place in self._place.items() if place not in gone}
+        return places[0]
+
+    # -- messages --
+
+    def _message(self, message: Message) -> int:
+        first = len(self.entries)
+        match message.role:
+            case "assistant":
+                for part in message.parts:
+                    first = min(first, self._part(part, message))
+                self._written = []
+            case "tool":
+                for result in message.of_type(ToolResultPart):
+                    first = min(first, self._result(result))
+            case _:
+                text = "\n".join(part.text for part in message.of_type(TextPart))
+                attached = sum(isinstance(part, ImagePart | FilePart) for part in message.parts)
+                self.entries.append(Said(text=text, message=message.id, origin=message.origin, attached=attached))
+                if message.origin == "said" and text:
+                    self.prompts.append(text)
+        return first
+
+    def _part(self, part: object, message: Message) -> int:
+        match part:
+            case TextPart() if part.text:
+                entry: Entry = Answer(text=part.text, part=part.id, interrupted=message.interrupted or "")
+                return self._put(part.id, entry)
+            case ReasoningPart() if part.text or part.opaque_size:
+                return self._put(part.id, Thought(text=part.text, part=part.id, hidden=part.opaque_size))
+            case ToolCallPart():
+                place = self._put(part.id, Called(name=part.name, arguments=part.arguments, call_id=part.call_id))
+                self._place[part.call_id] = place
+                return place
+            case _:
+                return len(self.entries)
+
+    def _put(self, name: str, entry: Entry) -> int:
+        """The entry in the place of the one that streamed, or behind all."""
+        place = self._place.setdefault(name, len(self.entries))
+        if place == len(self.entries):
+            self.entries.append(entry)
+        else:
+            self.entries[place] = entry
+        return place
+
+    def _result(self, result: ToolResultPart) -> int:
+        self.asked.pop(result.call_id, None)
+        changes = {"result": result.text, "is_error": result.is_error, "is_running": False, "asks": False}
+        if result.call_id in self._place:
+            return self._change(result.call_id, **changes)
+        self._place[result.call_id] = len(self.entries)
+        entry = Called(name=result.name, arguments="", call_id=result.call_id)
+        self.entries.append(entry)
+        return self._change(result.call_id, **changes)
+
+    def _change(self, call_id: str, **changes: object) -> int:
+        place = self._place.get(call_id)
+        if place is None:
+            return len(self.entries)
+        entry = self.entries[place]
+        if isinstance(entry, Called):
+            self.entries[place] = replace(entry, **changes)  # type: ignore[arg-type]
+        return place
