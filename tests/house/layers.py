@@ -35,7 +35,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 
 PURE_STDLIB = frozenset(
     {
-        "__future__", "abc", "array", "base64", "binascii", "bisect", "collections", "contextlib", "dataclasses", "datetime",
+        "__future__", "abc", "array", "base64", "binascii", "bisect", "collections", "contextlib", "dataclasses",
+        "datetime",
         "decimal", "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "itertools", "json", "math",
         "numbers", "operator", "re", "statistics", "string", "struct", "textwrap", "types", "typing", "unicodedata",
         "zlib",

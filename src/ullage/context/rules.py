@@ -23,7 +23,7 @@ MOST_PIECES = 6
 """Model calls that a summary in pieces may take. A longer history is shown in excerpts instead of in more calls."""
 
 NOTICE = str(Pruned(parts=()).notice)
-"""What stands in the place of a cleared result: the placeholder of seed 000."""
+"""What stands in the place of a cleared result: the words of seed 000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
