@@ -1,0 +1,149 @@
+// Saying something: the box, and above it what waits to be delivered, to be edited or taken back.
+
+import { button, byId, h, replace } from "./dom.js";
+import { firstLine } from "./format.js";
+
+const KINDS = { steer: "steer", follow_up: "follow-up" };
+const DRAFTS = "ullage.draft.";
+
+export class Composer {
+  /** `send(text, kind, id)`, `edit(id, text)` and `withdraw(id)` give promises; `send` may be called again. */
+  constructor({ send, edit, withdraw }) {
+    Object.assign(this, { send, edit, withdraw });
+    this.box = byId("say");
+    this.queue = byId("queue");
+    this.session = "";
+    this.outbox = new Map(); // id -> { text, kind }: not acknowledged yet
+    this.editing = null;
+    byId("composer").onsubmit = (event) => {
+      event.preventDefault();
+      this.submit("steer");
+    };
+    byId("follow-up").onclick = () => this.submit("follow_up");
+    this.box.onkeydown = (event) => this.key(event);
+    this.box.oninput = () => {
+      this.keep();
+      this.grow();
+    };
+  }
+
+  /** The box for another session: what was being written there is still there. */
+  open(session) {
+    this.session = session;
+    this.editing = null;
+    this.box.value = sessionStorage.getItem(DRAFTS + session) ?? "";
+    this.grow();
+  }
+
+  /** Text put back into the box, before what stands there. */
+  put(text) {
+    this.box.value = this.box.value ? `${text}\n${this.box.value}` : text;
+    this.keep();
+    this.grow();
+    this.box.focus();
+  }
+
+  key(event) {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    this.submit(event.ctrlKey || event.metaKey || event.altKey ? "follow_up" : "steer");
+  }
+
+  async submit(kind) {
+    const text = this.box.value;
+    if (!text.trim()) return;
+    const id = `m-${crypto.randomUUID ? crypto.randomUUID() : Math.random().toString(16).slice(2)}`;
+    this.box.value = "";
+    this.keep();
+    this.grow();
+    this.outbox.set(id, { text, kind, session: this.session });
+    this.draw();
+    await this.deliver(id);
+  }
+
+  async deliver(id) {
+    const { text, kind, session } = this.outbox.get(id);
+    const outcome = await this.send(text, kind, id, session);
+    if (outcome === "later") return; // it goes out again with the connection, under the same id
+    this.outbox.delete(id);
+    if (outcome === "refused") this.put(text);
+    this.draw();
+  }
+
+  /** What could not be sent goes out again: the same ids, so nothing is said twice. */
+  retry() {
+    for (const id of [...this.outbox.keys()]) this.deliver(id);
+  }
+
+  /** Shows what waits. */
+  show(queue) {
+    this.waiting = [...queue.values()];
+    for (const one of this.waiting) this.outbox.delete(one.id);
+    if (this.editing && !queue.has(this.editing)) this.editing = null;
+    this.draw();
+  }
+
+  draw() {
+    if (this.editing && this.queue.querySelector("textarea")) {
+      this.redrawAfter = true;
+      return;
+    }
+    const unsent = [...this.outbox].filter(([, one]) => one.session === this.session).map(([id, one]) => h("li", { class: "waiting unsent", "data-queued": id }, h("span", { class: "tag" }, "sending"), h("span", { class: "waiting-text" }, firstLine(one.text, 140))));
+    const lines = (this.waiting ?? []).map((one) => this.line(one));
+    replace(this.queue, [...lines, ...unsent]);
+    this.queue.parentElement.hidden = !lines.length && !unsent.length;
+  }
+
+  line(one) {
+    const text = textOf(one.message);
+    if (one.id === this.editing) return this.editor(one, text);
+    return h(
+      "li",
+      { class: "waiting", "data-queued": one.id },
+      h("span", { class: "tag", title: one.kind === "steer" ? "Goes in before the next model call" : "Waits until the turn is over" }, KINDS[one.kind]),
+      h("span", { class: "waiting-text" }, firstLine(text, 140)),
+      button("Edit", () => this.edit_(one.id), { kind: "small bare", "aria-label": `Edit: ${firstLine(text, 40)}` }),
+      button("Withdraw", () => this.withdraw(one.id), { kind: "small bare", "aria-label": `Withdraw: ${firstLine(text, 40)}` }),
+    );
+  }
+
+  edit_(id) {
+    this.editing = id;
+    this.draw();
+    this.queue.querySelector("textarea")?.focus();
+  }
+
+  editor(one, text) {
+    const box = h("textarea", { rows: 3, value: text, "aria-label": "The waiting message" });
+    const close = () => {
+      this.editing = null;
+      replace(this.queue);
+      this.draw();
+    };
+    const save = async () => {
+      if (box.value.trim() && box.value !== text) await this.edit(one.id, box.value);
+      close();
+    };
+    box.onkeydown = (event) => {
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+        event.preventDefault();
+        save();
+      } else if (event.key === "Escape") {
+        event.stopPropagation();
+        close();
+      }
+    };
+    return h("li", { class: "waiting editing", "data-queued": one.id }, box, button("Save", save, { kind: "small primary" }), button("Leave it", close, { kind: "small bare" }));
+  }
+
+  keep() {
+    if (this.box.value) sessionStorage.setItem(DRAFTS + this.session, this.box.value);
+    else sessionStorage.removeItem(DRAFTS + this.session);
+  }
+
+  grow() {
+    this.box.rows = Math.max(2, Math.min(12, this.box.value.slice(0, 4_000).split("\n").length));
+  }
+}
+
+const textOf = (message) => (message.parts ?? []).map((part) => part.text ?? "").join("");

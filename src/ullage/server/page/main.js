@@ -1,0 +1,398 @@
+// The page: which session is shown, what a person asks for, and what the server says to it.
+
+import { Api, Refusal, Unreachable } from "./api.js";
+import { Composer } from "./composer.js";
+import { Conversation } from "./conversation.js";
+import { ask, askForToken, confirm, notice, showHelp, showWhere } from "./dialogs.js";
+import { announce, byId, replace } from "./dom.js";
+import { Following } from "./follow.js";
+import { firstLine, interval, number, share } from "./format.js";
+import { keysAreOn, listen, switchKeys } from "./keyboard.js";
+import { Ledger } from "./ledger.js";
+import { drawLook, takeFiles } from "./look.js";
+import { compactForm, Panel } from "./panel.js";
+import { SessionList } from "./sessions.js";
+import { Settings } from "./settings.js";
+import { setUpTheme } from "./theme.js";
+
+const CONNECTIONS = { none: "", connecting: "connecting …", live: "live", waiting: "connection lost, trying again", gone: "session is gone" };
+const ACTIVITIES = { idle: "", streaming: "answering …", executing_tools: "tools run …", compacting: "compacting …", waiting: "waits" };
+
+class Page {
+  constructor() {
+    this.api = new Api(askForToken);
+    this.following = null;
+    this.looked = null;
+    this.acts = this.actions();
+    this.ledger = new Ledger((what, key) => this.changed(what, key));
+    this.panel = new Panel({ items: () => this.items(), reveal: (item) => this.reveal(item), acts: this.acts });
+    this.conversation = new Conversation(this.ledger, this.acts, () => this.following?.earlier() ?? Promise.resolve([]));
+    this.composer = new Composer({
+      send: (text, kind, id, session) => this.send(text, kind, id, session),
+      edit: (id, text) => this.act((to) => to.edit(id, text)),
+      withdraw: (id) => this.act((to) => to.withdraw(id)),
+    });
+    this.sessions = new SessionList(this.api, (id) => this.go(id));
+    this.settings = new Settings(byId("settings"), { load: () => this.remote.settings(), save: (changes) => this.act((to) => to.set(changes)) });
+  }
+
+  get remote() {
+    return this.following?.remote;
+  }
+
+  start() {
+    replace(byId("compact-form"), compactForm(this.acts));
+    byId("new").onclick = () => this.begin();
+    byId("cancel").onclick = () => this.cancel();
+    byId("fork").onclick = () => this.fork();
+    byId("export").onclick = () => this.export();
+    byId("delete").onclick = () => this.remove();
+    byId("help").onclick = () => showHelp(keysAreOn(), switchKeys);
+    byId("brief").onclick = () => this.tab("window");
+    byId("settings-fold").ontoggle = (event) => event.target.open && this.remote && this.settings.show().catch(tell);
+    for (const button of byId("tabs").children) button.onclick = () => this.tab(button.dataset.tab);
+    this.theme = setUpTheme(byId("theme"));
+    this.tab("conversation");
+    takeFiles((file) => this.look(file));
+    listen(this.keys(), (event) => this.escape(event));
+    window.addEventListener("hashchange", () => this.follow(fromAddress()));
+    this.arrive();
+  }
+
+  async arrive() {
+    try {
+      const sessions = await this.sessions.load();
+      const wanted = fromAddress() || sessions[0]?.id;
+      if (wanted) await this.follow(wanted);
+    } catch (problem) {
+      tell(problem);
+      setTimeout(() => this.following ?? this.arrive(), 3_000);
+    }
+  }
+
+  keys() {
+    return {
+      "/": () => this.focus("conversation", "say"),
+      "?": () => showHelp(keysAreOn(), switchKeys),
+      j: () => this.conversation.step(1),
+      k: () => this.conversation.step(-1),
+      "[": () => this.sessions.step(-1),
+      "]": () => this.sessions.step(1),
+      n: () => this.begin(),
+      s: () => this.focus("sessions", "search"),
+      w: () => this.focus("window", "window"),
+      c: () => this.focus("window", "compact-instructions"),
+      t: () => this.theme(),
+      1: () => this.focus("sessions", "search"),
+      2: () => this.focus("conversation", "conversation"),
+      3: () => this.focus("window", "window"),
+    };
+  }
+
+  escape(event) {
+    if (byId("menu").open) byId("menu").open = false;
+    else if (!byId("cancel").hidden) this.cancel();
+    else if (event.target.closest("input, textarea")) event.target.blur();
+  }
+
+  // -- which session --
+
+  go(id) {
+    this.tab("conversation");
+    const address = `#/s/${encodeURIComponent(id)}`;
+    if (location.hash === address) this.follow(id);
+    else location.hash = address;
+  }
+
+  async follow(id) {
+    if (!id) return;
+    this.closeLook();
+    if (this.following?.id === id && !this.following.signal.aborted) return;
+    this.leave();
+    const following = new Following(this.api, id, {
+      ledger: this.ledger,
+      conversation: this.conversation,
+      panel: this.panel,
+      composer: this.composer,
+      onState: (connection) => this.connection(connection),
+      onGone: () => notice("This session was deleted.", { isPlain: true }),
+    });
+    this.following = following;
+    this.connection("connecting");
+    this.sessions.mark(id);
+    this.composer.open(id);
+    byId("menu").hidden = false;
+    byId("settings-fold").open = false;
+    byId("title").textContent = id;
+    byId("subtitle").textContent = "";
+    await this.openUntilItAnswers(following);
+  }
+
+  async openUntilItAnswers(following) {
+    try {
+      await following.open();
+    } catch (problem) {
+      if (following.signal.aborted) return;
+      if (!(problem instanceof Unreachable)) {
+        this.connection("gone");
+        tell(problem);
+        return;
+      }
+      this.connection("waiting");
+      setTimeout(() => following.signal.aborted || this.openUntilItAnswers(following), 1_000);
+    }
+  }
+
+  leave() {
+    this.following?.close();
+    this.following = null;
+    this.ledger.clear();
+    this.panel.clear();
+    this.panel.undoable([]);
+    this.conversation.redraw();
+    this.composer.show(this.ledger.queue);
+    byId("cancel").hidden = true;
+    byId("brief").hidden = true;
+  }
+
+  async begin() {
+    this.composer.box.focus();
+    const id = await this.beginSession();
+    if (id) {
+      await this.sessions.load().catch(() => {});
+      this.go(id);
+      this.focus("conversation", "say");
+    }
+    return id;
+  }
+
+  async beginSession() {
+    try {
+      return (await this.api.begin({})).id;
+    } catch (problem) {
+      if (!(problem instanceof Refusal && problem.status === 422)) {
+        tell(problem);
+        return null;
+      }
+      const model = await ask("New session", { hint: problem.message, label: "Model, such as anthropic:claude-haiku-4-5", confirm: "Begin" });
+      if (!model) return null;
+      try {
+        return (await this.api.begin({ model })).id;
+      } catch (again) {
+        tell(again);
+        return null;
+      }
+    }
+  }
+
+  // -- what changes --
+
+  changed(what, key) {
+    this.following?.changed(what, key);
+    if (what === "state" || what === "queue") this.standing();
+    if (what === "reading") this.brief();
+  }
+
+  standing() {
+    const { ledger, following } = this;
+    if (!following) return;
+    const activity = byId("activity");
+    activity.textContent = ACTIVITIES[ledger.activity] ?? "";
+    activity.dataset.state = ledger.activity;
+    byId("cancel").hidden = !(ledger.turn || ledger.compacting) || !following.isCaughtUp;
+    byId("title").textContent = ledger.title || this.firstSaid() || following.id;
+    byId("subtitle").textContent = [ledger.model, following.id].filter(Boolean).join(" · ");
+    document.title = ledger.activity === "idle" ? "Ullage" : `${ACTIVITIES[ledger.activity]} Ullage`;
+    this.sessions.state(following.id, ledger.activity);
+  }
+
+  firstSaid() {
+    for (const item of this.ledger.items.values()) {
+      if (item.kind !== "message" || item.message.role !== "user") continue;
+      const text = item.message.parts?.find((part) => part.type === "text")?.text;
+      if (text) return firstLine(text, 80);
+    }
+    return "";
+  }
+
+  brief() {
+    const { used, window } = this.ledger.near;
+    byId("brief").hidden = false;
+    byId("brief").textContent = `${number(used.tokens)} ${interval(used)}${window ? ` of ${number(window)} · ${share(used.tokens, window)}` : " · window unknown"}`;
+  }
+
+  connection(connection) {
+    const node = byId("connection");
+    if (node.dataset.state === connection) return;
+    node.dataset.state = connection;
+    node.textContent = CONNECTIONS[connection];
+  }
+
+  // -- what a person asks for --
+
+  /** Carries out a request on the session that is shown; gives its answer, or `null` when it was refused. */
+  async act(request) {
+    if (!this.remote) return null;
+    try {
+      return (await request(this.remote)) ?? true;
+    } catch (problem) {
+      tell(problem);
+      return null;
+    }
+  }
+
+  actions() {
+    return {
+      resume: () => this.act((to) => to.resume()),
+      compact: (instructions) => this.act((to) => to.compact(instructions)),
+      uncompact: (compaction) => this.act((to) => to.uncompact(compaction)),
+      approve: (call, approved, note) => this.act((to) => to.approve(call, approved, note)),
+      pin: (message, pinned) => this.act((to) => to.pin(message, pinned)),
+      explain: (message) => this.act(async (to) => showWhere(await to.explain(message))),
+      rewrite: (text) => this.composer.put(text),
+    };
+  }
+
+  /** "sent", "refused", or "later" when the server can't be reached: the message stays and goes out again. */
+  async send(text, kind, id, session) {
+    const to = session || (await this.begin());
+    if (!to) return "refused";
+    try {
+      await this.api.of(to).send(text, kind, id);
+      this.conversation.toEnd();
+      return "sent";
+    } catch (problem) {
+      if (problem instanceof Unreachable) return "later";
+      tell(problem);
+      return "refused";
+    }
+  }
+
+  async cancel() {
+    const done = await this.act((to) => to.cancel());
+    if (done?.cancelled) announce("Cancelled");
+  }
+
+  async fork() {
+    byId("menu").open = false;
+    const made = await this.act((to) => to.fork());
+    if (!made) return;
+    await this.sessions.load().catch(() => {});
+    this.go(made.id);
+  }
+
+  async export() {
+    byId("menu").open = false;
+    await this.act(async (to) => {
+      const blob = await (await this.api.open(`${to.path}/export`)).blob();
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(blob);
+      link.download = `${this.following.id}.jsonl`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    });
+  }
+
+  async remove() {
+    byId("menu").open = false;
+    const { id } = this.following;
+    if (!(await confirm("Delete the session?", `${byId("title").textContent} is removed with all that is its alone.`, "Delete"))) return;
+    if (!(await this.act((to) => to.remove()))) return;
+    this.leave();
+    history.replaceState(null, "", location.pathname);
+    byId("title").textContent = "No session";
+    byId("subtitle").textContent = "";
+    byId("menu").hidden = true;
+    this.connection("none");
+    await this.sessions.load();
+    this.sessions.mark("");
+    notice(`Deleted ${id}.`, { isPlain: true });
+  }
+
+  // -- looking --
+
+  async look(file) {
+    try {
+      this.showLook(await this.api.look(file), file);
+    } catch (problem) {
+      tell(problem);
+    }
+  }
+
+  showLook(look, file) {
+    this.leave();
+    this.sessions.mark("");
+    this.looked = look;
+    this.arrangeLook(true);
+    byId("title").textContent = "A log";
+    byId("subtitle").textContent = file.name;
+    this.connection("none");
+    byId("activity").textContent = "";
+    this.panel.show(look.reading, look.steps);
+    drawLook(look, file, () => this.closeLook(true));
+    this.tab("conversation");
+  }
+
+  arrangeLook(isLooking) {
+    document.body.classList.toggle("looking", isLooking);
+    byId("looked").hidden = !isLooking;
+    byId("messages").hidden = isLooking;
+    byId("composer").hidden = isLooking;
+    byId("menu").hidden = isLooking;
+    if (isLooking) byId("nothing").hidden = true;
+  }
+
+  closeLook(goesBack = false) {
+    if (!this.looked) return;
+    this.looked = null;
+    this.arrangeLook(false);
+    this.panel.clear();
+    this.conversation.redraw();
+    const last = fromAddress();
+    if (goesBack && last) this.follow(last);
+    else if (goesBack) byId("title").textContent = "No session";
+  }
+
+  async items() {
+    return this.looked ? this.looked.largest : this.following.items();
+  }
+
+  async reveal(item) {
+    this.tab("conversation");
+    if (this.looked) {
+      byId("looked").querySelector(`[data-item="${CSS.escape(item.part)}"]`)?.scrollIntoView({ block: "center" });
+      return;
+    }
+    const found = await this.conversation.reveal(item.message, item.part, item.tokens);
+    if (found) announce(`Message ${item.position}: ${number(item.tokens)} tokens`);
+    else notice("This message is not in the conversation that is shown.", { isPlain: true });
+  }
+
+  // -- columns --
+
+  tab(name) {
+    document.body.dataset.tab = name;
+    for (const button of byId("tabs").children) button.setAttribute("aria-pressed", String(button.dataset.tab === name));
+  }
+
+  focus(tab, id) {
+    this.tab(tab);
+    byId(id).focus();
+  }
+}
+
+function fromAddress() {
+  const found = /^#\/s\/(.+)$/.exec(location.hash);
+  return found ? decodeURIComponent(found[1]) : "";
+}
+
+function tell(problem) {
+  if (problem.name === "AbortError") return;
+  if (problem instanceof Refusal || problem instanceof Unreachable) notice(problem.message, { next: problem.next });
+  else {
+    notice(`The page made a mistake: ${problem.message}`);
+    console.error(problem);
+  }
+}
+
+new Page().start();

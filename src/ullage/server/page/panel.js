@@ -1,0 +1,90 @@
+// The right column: the window of the session that is shown, always from one reading at a time.
+
+import { announce, byId, h, replace } from "./dom.js";
+import { drawAccuracy, drawLimits, drawSpend } from "./figures.js";
+import { Gauge, ofEvent, ofReading } from "./gauge.js";
+import { Growth } from "./growth.js";
+import { Rows } from "./rows.js";
+import { drawUndoable } from "./undo.js";
+
+const SETTLE_MS = 120;
+
+export class Panel {
+  constructor({ items, reveal, acts }) {
+    this.acts = acts;
+    this.gauge = new Gauge(byId("gauge"));
+    this.growth = new Growth(byId("growth"));
+    this.rows = new Rows(byId("rows"), { items, reveal });
+    this.clear();
+  }
+
+  clear() {
+    this.reading = null;
+    this.generation = (this.generation ?? 0) + 1;
+    clearTimeout(this.timer);
+    this.timer = null;
+    byId("window").classList.add("empty");
+  }
+
+  /** A reading as an event brought it: the gauge moves at once, the rest follows with the whole one. */
+  event(event) {
+    if (!this.reading || event.snapshot === this.reading.snapshot_id) return;
+    this.gauge.show(ofEvent(event, this.reading));
+  }
+
+  /** Asks for the whole reading soon; several wishes become one. `load()` gives `{reading, steps}`. */
+  refresh(load) {
+    this.load = load;
+    if (this.timer !== null) {
+      this.again = true;
+      return;
+    }
+    const generation = this.generation;
+    this.timer = setTimeout(async () => {
+      this.again = false;
+      try {
+        const { reading, steps } = await load();
+        if (generation === this.generation) this.show(reading, steps);
+      } catch {
+        // The connection's state is shown by the stream; the next event asks again.
+      } finally {
+        if (generation === this.generation) {
+          this.timer = null;
+          if (this.again) this.refresh(this.load);
+        }
+      }
+    }, SETTLE_MS);
+  }
+
+  show(reading, steps) {
+    byId("window").classList.remove("empty");
+    this.reading = reading;
+    byId("window").dataset.snapshot = reading.snapshot_id;
+    replace(byId("window-model"), reading.model && reading.model !== "unknown" ? reading.model : "model unknown");
+    this.gauge.show(ofReading(reading));
+    this.rows.show(reading);
+    this.growth.show(steps, reading);
+    drawLimits(byId("limits"), reading);
+    drawAccuracy(byId("accuracy"), reading);
+    drawSpend(byId("spend"), reading.spend);
+  }
+
+  /** The compactions that can be undone. */
+  undoable(compactions) {
+    drawUndoable(byId("undoable"), compactions, this.acts);
+  }
+}
+
+/** The form that asks for a compaction. */
+export function compactForm(acts) {
+  const instructions = h("input", { id: "compact-instructions", type: "text", placeholder: "What the summary must keep (optional)", "aria-label": "Instructions for the summary" });
+  const submit = async (event) => {
+    event.preventDefault();
+    if (await acts.compact(instructions.value)) {
+      instructions.value = "";
+      announce("Compaction asked for");
+    }
+  };
+  return h("form", { class: "compact", onsubmit: submit }, instructions, h("button", { type: "submit", class: "button", id: "compact" }, "Compact"));
+}
+

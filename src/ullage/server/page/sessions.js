@@ -1,0 +1,99 @@
+// The left column: every session there is, the one changed last first.
+
+import { byId, h, replace } from "./dom.js";
+import { fullTime, when } from "./format.js";
+
+const EVERY_MS = 5_000;
+
+export class SessionList {
+  /** `choose(id)` shows a session. */
+  constructor(api, choose) {
+    Object.assign(this, { api, choose });
+    this.sessions = [];
+    this.before = null;
+    this.chosen = "";
+    this.states = new Map();
+    this.search = byId("search");
+    this.search.oninput = () => this.draw();
+    this.list = byId("session-list");
+    this.timer = setInterval(() => document.hidden || this.load().catch(() => {}), EVERY_MS);
+  }
+
+  /** The newest sessions again; those that were fetched behind them stay. */
+  async load() {
+    const { sessions, before } = await this.api.sessions();
+    const newest = new Set(sessions.map((one) => one.id));
+    const oldest = sessions.at(-1)?.changed ?? 0;
+    const older = before === null ? [] : this.sessions.filter((one) => !newest.has(one.id) && one.changed < oldest);
+    if (!older.length) this.before = before;
+    this.sessions = [...sessions, ...older];
+    this.draw();
+    return this.sessions;
+  }
+
+  async more() {
+    const { sessions, before } = await this.api.sessions(this.before);
+    this.sessions.push(...sessions);
+    this.before = before;
+    this.draw();
+  }
+
+  /** What is known of the session that is shown. */
+  state(id, activity) {
+    this.states.clear();
+    this.states.set(id, activity);
+    const dot = this.list.querySelector(`[data-session="${CSS.escape(id)}"] .dot`);
+    if (dot) setDot(dot, activity);
+  }
+
+  mark(id) {
+    this.chosen = id;
+    this.draw();
+  }
+
+  /** The session above or below the one that is shown. */
+  step(by) {
+    const shown = this.filtered();
+    const next = shown[shown.findIndex((one) => one.id === this.chosen) + by];
+    if (next) this.choose(next.id);
+  }
+
+  filtered() {
+    const wanted = this.search.value.trim().toLowerCase();
+    const fits = (one) => `${one.title} ${one.id} ${one.model}`.toLowerCase().includes(wanted);
+    return wanted ? this.sessions.filter(fits) : this.sessions;
+  }
+
+  draw() {
+    const focused = this.list.contains(document.activeElement) ? document.activeElement.closest("[data-session]")?.dataset.session : null;
+    const shown = this.filtered();
+    const more = this.before === null ? null : h("li", {}, h("button", { type: "button", class: "button small bare", onclick: () => this.more() }, "Earlier sessions"));
+    replace(this.list, shown.map((one) => h("li", {}, this.line(one))), more);
+    byId("no-sessions").hidden = shown.length > 0;
+    byId("no-sessions").textContent = this.sessions.length ? "No session fits." : "No session yet. Say something to begin one.";
+    if (focused) this.list.querySelector(`[data-session="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  line(one) {
+    const isChosen = one.id === this.chosen;
+    const activity = this.states.get(one.id) ?? (one.held_by ? "streaming" : "idle");
+    const dot = h("span", { class: "dot" });
+    setDot(dot, activity);
+    return h(
+      "button",
+      { type: "button", class: `session${isChosen ? " chosen" : ""}`, "data-session": one.id, "aria-current": isChosen ? "true" : null, onclick: () => this.choose(one.id) },
+      dot,
+      h("span", { class: "session-title" }, one.title || one.id),
+      h("span", { class: "session-about" }, h("span", {}, one.model), h("time", { title: fullTime(one.changed) }, when(one.changed))),
+    );
+  }
+}
+
+const ACTIVITIES = { idle: "at rest", streaming: "at work", executing_tools: "tools run", compacting: "compacting", waiting: "waits" };
+
+function setDot(dot, activity) {
+  dot.dataset.state = activity;
+  dot.setAttribute("role", "img");
+  dot.setAttribute("aria-label", ACTIVITIES[activity] ?? activity);
+  dot.title = ACTIVITIES[activity] ?? activity;
+}

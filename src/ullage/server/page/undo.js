@@ -1,0 +1,21 @@
+// Compactions and prunes that can be undone, newest first.
+
+import { button, h, replace } from "./dom.js";
+import { counted, when } from "./format.js";
+import { moved } from "./marks.js";
+
+/** The list of them; undoing one brings back the view from before it. */
+export function drawUndoable(node, compactions, acts) {
+  const newest = compactions.slice(-8).reverse();
+  replace(
+    node,
+    newest.length
+      ? h("ul", { class: "undoable", "aria-label": "Compactions and prunes" }, newest.map((one) => h("li", {}, line(one), button("Undo", () => acts.uncompact(one.id), { kind: "small bare", hint: "Bring back the view from before it" }))))
+      : null,
+  );
+}
+
+function line({ kind, event }) {
+  const what = kind === "prune" ? `pruned ${counted(event.parts.length, "result")}` : "compacted";
+  return h("span", {}, what, h("small", {}, ` ${[moved(event), when(event.at)].filter(Boolean).join(" · ")}`));
+}
