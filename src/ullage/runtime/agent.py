@@ -53,7 +53,9 @@ LONGEST_INSTRUCTIONS = 200_000
 
 
 class Agent:
-    """See the head of the file. Opens nothing before its first session; usable by one event loop at a time.
+    """A model, tools and settings, and the sessions that use them.
+
+    Opens nothing before its first session; usable by one event loop at a time.
 
     ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools. ``store`` is where sessions live:
     a path, a ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins
