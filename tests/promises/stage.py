@@ -217,9 +217,16 @@ def results_of(messages: Iterable[Message]) -> list[ToolResultPart]:
     return [part for message in messages for part in message.of_type(ToolResultPart)]
 
 
-def said_by_user(exchange: Exchange) -> str:
+def said_to_model(exchange: Exchange) -> str:
     """The body of a request as text, to look for what the model was told."""
     return json.dumps(exchange.body, ensure_ascii=False)
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait until this holds."""
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0.001)
 
 
 class Shown:
@@ -229,7 +236,6 @@ class Shown:
         self.pieces: list[DraftPiece] = []
         self.events: list[Event] = []
         self._session = session
-        self._changed = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Shown:
@@ -248,17 +254,14 @@ class Shown:
         async with aclosing(frames) as coming:  # type: ignore[type-var]
             begun.set()
             async for frame in coming:
-                async with self._changed:
-                    if isinstance(frame, DraftPiece):
-                        self.pieces.append(frame)
-                    else:
-                        self.events.append(frame)
-                    self._changed.notify_all()
+                if isinstance(frame, DraftPiece):
+                    self.pieces.append(frame)
+                else:
+                    self.events.append(frame)
 
     async def until(self, holds: Callable[[Shown], object]) -> None:
         """Wait until this holds of what was shown."""
-        async with asyncio.timeout(20), self._changed:
-            await self._changed.wait_for(lambda: bool(holds(self)))
+        await until(lambda: holds(self))
 
     def of_call(self, call: str) -> list[DraftPiece]:
         return [piece for piece in self.pieces if piece.call == call]

@@ -72,7 +72,7 @@ async def call_model(work: Work, step: CallModel) -> None:
         )
     )
     await ledger.write(started)
-    work.usage_seen = None
+    work.usage_seen, work.waits_to_retry = None, False
     prepare_ahead(work)
     answer: Answer | ProviderError
     try:
@@ -173,7 +173,9 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
     async def pause(seconds: float) -> None:
         await ledger.write(tuple(retried))
         retried.clear()
+        work.waits_to_retry = True
         await asyncio.sleep(seconds)
+        work.waits_to_retry = False
 
     events = stream(
         request,

@@ -85,6 +85,8 @@ class Work:
     """Bytes of images and files that were in view, by their source."""
     usage_seen: Usage | None = None
     """What the call under way has reported of its usage so far."""
+    waits_to_retry: bool = False
+    """Whether the call under way was refused and is not asked for again yet: it has cost nothing."""
     outgoing: Outgoing = field(default_factory=Outgoing)
     wanted: list[str] | None = None
     """Sources that came into view and whose bytes are to be loaded; ``None`` before the view was looked through."""
@@ -143,8 +145,13 @@ class Work:
     def reading(self) -> Reading:
         return self.ledger.meter.reading()
 
-    def usage_of_cut(self, partial: Message | None) -> Usage:
-        """The usage of the call under way, which will report no more: as far as it said, the rest estimated."""
+    def usage_of_cut(self, partial: Message | None) -> Usage | None:
+        """The usage of the call under way, which will report no more: as far as it said, the rest estimated.
+
+        ``None`` where the provider has refused it so far.
+        """
+        if self.waits_to_retry:
+            return None
         seen = self.usage_seen or Usage()
         said = "" if partial is None else "".join(_written(part) for part in partial.parts)
         output = max(seen.output or 0, round(counter_for("pretoken").count(said, "o200k")))
