@@ -67,10 +67,13 @@ _OUTCOMES: Final = {
 class Live:
     """Shows one session on a screen."""
 
-    def __init__(self, screen: Screen, *, shows_user: bool = True, shows_reasoning: bool = True) -> None:
+    def __init__(
+        self, screen: Screen, *, shows_user: bool = True, shows_text: bool = True, shows_reasoning: bool = True
+    ) -> None:
         self.screen = screen
         self.scroll = Scroll(screen)
         self.shows_user = shows_user
+        self.shows_text = shows_text
         self.shows_reasoning = shows_reasoning
         self.seen = 0
         """The number of the last event that was shown."""
@@ -142,8 +145,7 @@ class Live:
             case ChildStarted():
                 return (Span(f"  agent {printable(event.child)} on {printable(event.model)}", "dim"),)
             case TurnPaused():
-                note = "" if event.reason == "approval" else f": {printable(event.note)}"
-                return () if not note else (Span(f"  paused ({event.reason}){note}", "warn"),)
+                return _pause_line(event)
             case TurnEnded():
                 self._in_turn = False
                 return _end_line(event)
@@ -163,11 +165,11 @@ class Live:
     def _piece(self, piece: DraftPiece) -> None:
         self._streamed.add(piece.part)
         match piece.kind:
-            case "text":
+            case "text" if self.shows_text:
                 self.scroll.text(piece.text)
             case "reasoning" if self.shows_reasoning:
                 self.scroll.text(piece.text, style="dim", indent="  ")
-            case "call" | "reasoning" | "done":
+            case "call" | "text" | "reasoning" | "done":
                 return
 
     # -- messages and tools --
@@ -193,7 +195,7 @@ class Live:
 
     def _answered(self, message: Message) -> None:
         for part in message.of_type(TextPart):
-            if part.id not in self._streamed and part.text:
+            if self.shows_text and part.id not in self._streamed and part.text:
                 self.scroll.text(part.text)
         calls = tuple(message.of_type(ToolCallPart))
         self._calls.update({call.call_id: described(call) for call in calls})
@@ -270,6 +272,16 @@ def described(call: ToolCallPart) -> str:
 def _value(value: object) -> str:
     written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shortened(printable(written), LONGEST_ARGUMENT)
+
+
+def _pause_line(event: TurnPaused) -> Line:
+    match event.reason:
+        case "approval":
+            return ()  # what is asked was said
+        case "failed":
+            return (Span("  paused: going on with the session tries again", "warn"),)  # the call's end said why
+        case _:
+            return (Span(f"  paused ({event.reason}): {printable(event.note)}", "warn"),)
 
 
 def _end_line(event: TurnEnded) -> Line:

@@ -8,77 +8,116 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from ullage.cli.ask import question_of
+from ullage.cli.ask import question_of, safe
+from ullage.cli.footing import dollars
 from ullage.cli.live import Live, described
 from ullage.cli.screen import Screen
-from ullage.cli.text import number, printable
-from ullage.errors import SettingError
-from ullage.events import ApprovalAsked, Event
+from ullage.cli.text import counted, number
+from ullage.encoding import encode
+from ullage.errors import BadKey, SessionNotFound, SettingError
+from ullage.events import Event, MessageAdded
 from ullage.messages import ToolCallPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Result, Session
 from ullage.store.store import DraftPiece
+from ullage.wire.endpoints import endpoint_for
 
 INSTRUCTIONS: Final = ("AGENTS.md",)
 """Read from the root where nobody names other files (https://agents.md)."""
+
+ASK_FIRST: Final = "write,edit,shell"
+"""What changes things asks for a person's word, unless files or the session say otherwise."""
+
+DEMO: Final = "`ullage demo` needs none."
 
 _EXITS: Final = {"finished": 0, "cancelled": 130}
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry the request out. 0 when the turn finished, 130 when it was cancelled, else 2. Raises ``UllageError``."""
-    agent = agent_of(args)
-    if not agent.settings.model:
-        raise SettingError(
-            "No model is set: give --model, as in --model anthropic:claude-haiku-4-5, or put `model` into ullage.toml. "
-            "`ullage demo` needs none."
-        )
-    return asyncio.run(_run(agent, args))
+    request = question_of(args.request)
+    return asyncio.run(_run(agent_of(args), request, args))
 
 
 def agent_of(args: argparse.Namespace) -> Agent:
     """The agent that the command line asks for, on top of files and environment."""
-    tools = tuple(args.tools.split(",")) if args.tools else ()
+    tools: tuple[str, ...] | None = tuple(args.tools.split(",")) if args.tools else None
     said: dict[str, Any] = {
+        "system": args.system,
+        "environment": {"ULLAGE_APPROVE": ASK_FIRST, **os.environ},
         "base_url": args.base_url or None,
         "wire": args.wire or None,
         "window": args.window,
         "max_output": args.max_output,
         "max_steps": args.max_steps,
         "root": args.root,
-        "tools": tools,
+        "tools": () if tools == ("none",) else tools,
     }
-    agent = Agent(args.model or "", system=args.system, **said)
-    if not agent.settings.instructions:
-        agent = Agent(args.model or "", system=args.system, instructions=INSTRUCTIONS, **said)
-    return agent
+    given = {name: value for name, value in said.items() if value is not None}
+    agent = Agent(args.model, **given)
+    return agent if agent.settings.instructions else Agent(args.model, instructions=INSTRUCTIONS, **given)
 
 
-async def _run(agent: Agent, args: argparse.Namespace) -> int:
-    out = Screen(sys.stderr)
-    live = Live(out, shows_user=False)
+async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
+    await _check(agent, args)
+    is_piped = args.json or args.events or not sys.stdout.isatty()
+    screen = Screen(sys.stderr if is_piped else sys.stdout)
+    live = Live(screen, shows_user=False, shows_text=not is_piped, shows_reasoning=screen.is_terminal)
     async with agent.session(args.session, resume=True) as session:
-        with suppress(NotImplementedError):  # an event loop without signals
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _canceller(session))
+        with suppress(NotImplementedError, ValueError):  # an event loop without signals, or not in the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, canceller(session))
         before = (await session.look()).ledger.loop.seq
-        await session.send(question_of(args.request))
-        await follow(session, live, after=before, approve=None if args.yes else ask_person)
-        result = await session.wait()
-        live.end()
-        print_result(result, session.id, args, out)
+        await session.send(request)
+        try:
+            heard = print_event if args.events else None
+            await follow(session, live, after=before, approve=None if args.yes else ask_person, heard=heard)
+            result = await session.wait()
+        finally:
+            live.end()
+        print_result(result, session.id, args)
     return _EXITS.get(result.reason, 2)
 
 
-def _canceller(session: Session) -> Callable[[], None]:
+async def _check(agent: Agent, args: argparse.Namespace) -> None:
+    """Say what is missing before anything is stored. A session that there is has its own model."""
+    if args.session and await _is_known(agent, args.session):
+        return
+    settings = agent.settings
+    if not settings.model:
+        raise SettingError(
+            "No model is set: give --model, as in --model anthropic:claude-haiku-4-5, or put `model` into ullage.toml. "
+            f"Its key comes from the environment. {DEMO}"
+        )
+    try:
+        endpoint_for(settings.model, base_url=settings.base_url, wire=settings.wire, environment=os.environ)
+    except BadKey as problem:
+        raise BadKey(f"{problem} {DEMO}") from problem
+
+
+async def _is_known(agent: Agent, session: str) -> bool:
+    shared = await agent.enter()
+    try:
+        await shared.store.about(session)
+    except SessionNotFound:
+        return False
+    else:
+        return True
+    finally:
+        await agent.leave()
+
+
+def canceller(session: Session) -> Callable[[], None]:
+    """What Ctrl-C does: cancel the turn; while that is under way, or at rest, leave at once."""
     tasks: list[asyncio.Task[object]] = []
 
     def cancel() -> None:
@@ -89,67 +128,126 @@ def _canceller(session: Session) -> Callable[[], None]:
     return cancel
 
 
-Approve = Callable[[str], bool]
-"""Asks a person about a call, described in words."""
+Approve = Callable[[str], Awaitable[bool]]
+"""Asks a person about a call, described in words. Is cancelled when the turn is."""
 
 
-async def follow(session: Session, live: Live, *, after: int, approve: Approve | None) -> None:
-    """Show what happens until the session rests. ``approve`` asks a person; ``None`` allows everything."""
-    calls: dict[str, str] = {}
+async def follow(
+    session: Session,
+    live: Live,
+    *,
+    after: int,
+    approve: Approve | None,
+    heard: Callable[[Event | DraftPiece], None] | None = None,
+) -> None:
+    """Show what happens until the session rests. ``approve`` asks a person; ``None`` allows everything.
+
+    What a person was asked before ``after`` is asked again. ``heard`` gets each event as well.
+    """
+    calls = {call.call_id: call for call in (await session.look()).ledger.loop.open}
+    names: dict[str, str] = {
+        call_id: described(ToolCallPart(id=call.part, call_id=call_id, name=call.name, arguments=call.arguments))
+        for call_id, call in calls.items()
+    }
     while True:
         async with aclosing(session.events(after=after, until_rest=True)) as events:  # type: ignore[type-var]
-            asked: list[str] = []
             async for event in events:
+                if heard is not None:
+                    heard(event)
                 live.show(event, session.reading)
                 if not isinstance(event, DraftPiece):
                     after = event.seq
-                    _note_calls(event, calls)
-                    if isinstance(event, ApprovalAsked):
-                        asked.append(event.call_id)
+                    names.update(_calls(event))
+        asked = [call.call_id for call in (await session.look()).ledger.loop.open if call.state == "asked"]
         if not asked:
             return
-        for call_id in asked:
-            live.end()
-            allowed = approve is None or await asyncio.to_thread(approve, calls.get(call_id, call_id))
-            await session.approve(call_id, allowed)
+        live.end()
+        await _answer(session, asked[0], names.get(asked[0], asked[0]), approve)
 
 
-def _note_calls(event: Event, calls: dict[str, str]) -> None:
-    message = getattr(event, "message", None)
-    if message is not None:
-        calls.update({part.call_id: described(part) for part in message.of_type(ToolCallPart)})
+async def _answer(session: Session, call_id: str, what: str, approve: Approve | None) -> None:
+    """Ask about one call and pass the answer on; a cancel meanwhile is answer enough."""
+    if approve is None:
+        await session.approve(call_id, True)
+        return
+    asking = asyncio.ensure_future(approve(what))
+    moving = asyncio.ensure_future(_moved(session, call_id))
+    try:
+        await asyncio.wait([asking, moving], return_when=asyncio.FIRST_COMPLETED)
+        if not moving.done():
+            await session.approve(call_id, asking.result())
+    finally:
+        for task in (asking, moving):
+            task.cancel()
+        await asyncio.wait([asking, moving])
 
 
-def ask_person(what: str) -> bool:
-    """Ask on the terminal; where there is none, the answer is no."""
+async def _moved(session: Session, call_id: str) -> None:
+    """Until nobody waits for a word about this call any more."""
+    loop = (await session.look()).ledger.loop
+    async with aclosing(session.events(after=max(0, loop.seq - 1))) as events:  # type: ignore[type-var]
+        async for _ in events:
+            loop = (await session.look()).ledger.loop
+            if not any(call.call_id == call_id and call.state == "asked" for call in loop.open):
+                return
+
+
+def _calls(event: Event) -> Mapping[str, str]:
+    if not isinstance(event, MessageAdded):
+        return {}
+    return {part.call_id: described(part) for part in event.message.of_type(ToolCallPart)}
+
+
+async def ask_person(what: str) -> bool:
+    """Ask on the terminal; where there is none, the answer is no. Cancelling it leaves what was typed unread."""
     if not sys.stdin.isatty():
         print(f"Not allowed, since nobody can be asked: {what}. --yes allows everything.", file=sys.stderr)
         return False
     print(f"Allow {what}? [y/N] ", end="", file=sys.stderr, flush=True)
+    loop, typed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, typed.set)
+    try:
+        await typed.wait()
+    except asyncio.CancelledError:
+        print(file=sys.stderr)
+        raise
+    finally:
+        loop.remove_reader(sys.stdin)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def print_result(result: Result, session: str, args: argparse.Namespace, out: Screen) -> None:
-    """The answer for a pipe or as JSON, and how to go on."""
-    if args.json:
+def print_event(event: Event | DraftPiece) -> None:
+    """One event as a JSON line: a ledger row as it is stored, or a piece of an answer as ``draft``."""
+    if isinstance(event, DraftPiece):
+        line = msgspec.json.encode({"type": "draft", **event._asdict()})
+    else:
+        line = encode(event)
+    sys.stdout.write(line.decode() + "\n")
+    sys.stdout.flush()
+
+
+def print_result(result: Result, session: str, args: argparse.Namespace) -> None:
+    """The answer for a pipe or as JSON, what it cost, and how to go on."""
+    if args.json or args.events:
         whole = {
+            "type": "result",
             "session": session,
             "text": result.text,
             "reason": result.reason,
             "note": result.note,
+            "error": None if result.error is None else type(result.error).__name__,
             "reading": msgspec.Raw(result.reading.to_json()),
         }
         sys.stdout.write(msgspec.json.encode(whole).decode() + "\n")
-    elif not sys.stdout.isatty():
-        sys.stdout.write(result.text + "\n")
+    elif not sys.stdout.isatty() and result.text:
+        sys.stdout.write(safe(result.text) + "\n")
+    sys.stdout.flush()
     spend = result.reading.spend
-    said = [f"{number(spend.all.calls)} calls", f"{number(spend.all.input)} in", f"{number(spend.all.output)} out"]
+    said = [counted(spend.all.calls, "call"), f"{number(spend.all.input)} in", f"{number(spend.all.output)} out"]
     if spend.money.priced:
-        said.append(f"${spend.money.usd:.4f}")
-    print(f"Spend   {' · '.join(said)}", file=out.stream)
-    if result.is_paused:
-        print(f"Paused  {printable(result.note)}", file=out.stream)
-    print(f"Session {session} (go on with --session {session})", file=out.stream)
+        said.append(dollars(spend.money.usd))
+    print(f"Spend    {' · '.join(said)}", file=sys.stderr)
+    print(f"Session  {session} (go on with --session {session})", file=sys.stderr)
 
 
 def root_of(text: str) -> Path:
