@@ -292,7 +292,9 @@ async def test_a_cancelled_compaction_leaves_the_history_as_it_was(speaker: Spea
         rolled = [one for one in of_kind(events, CompactionRolledBack) if not one.rung]
         assert [one.reason for one in rolled] == ["cancelled"]
         assert not of_kind(events, EpochChanged)
-        assert [event.outcome for event in ended(events, "summary")] == ["cancelled"]
+        (summary,) = ended(events, "summary")
+        assert summary.outcome == "cancelled" and summary.usage is not None
+        assert summary.usage.input and summary.usage.flags == ("estimated",) and not summary.usage.final
         assert_calls_closed(events)
         assert_accepted(server)
 

@@ -66,6 +66,8 @@ class Left(NamedTuple):
     note_id: str
     usage: Usage | None = None
     """What the call under way is taken to have used."""
+    side_usage: Usage | None = None
+    """The same of a call of another purpose."""
 
 
 def after_crash(left: Left) -> list[Event]:
@@ -79,7 +81,7 @@ def after_crash(left: Left) -> list[Event]:
     if loop.compaction:
         events.append(CompactionRolledBack(compaction=loop.compaction, reason="crash"))
     if loop.side_call:
-        events.append(_side_call_ended(loop, "the program stopped"))
+        events.append(_side_call_ended(left, "the program stopped"))
     if loop.call:
         error = "the program stopped"
         events.append(CallEnded(call=loop.call, outcome="cancelled", error=error, usage=left.usage))
@@ -103,7 +105,7 @@ def after_cancel(left: Left, persisted: Persisted, *, returns_queue: bool) -> li
     if loop.compaction:
         events.append(CompactionRolledBack(compaction=loop.compaction, reason="cancelled"))
     if loop.side_call:
-        events.append(_side_call_ended(loop, ""))
+        events.append(_side_call_ended(left, ""))
     if loop.call:
         events.append(CallEnded(call=loop.call, outcome="cancelled", usage=left.usage))
         events += _interrupted(left, "cancelled", NOT_STARTED, CUT_BY_USER)
@@ -124,8 +126,11 @@ def handed_back(loop: Loop) -> list[Event]:
     return [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue if not one.is_new]
 
 
-def _side_call_ended(loop: Loop, why: str) -> CallEnded:
-    return CallEnded(call=loop.side_call, purpose=loop.side_purpose, outcome="cancelled", error=why)
+def _side_call_ended(left: Left, why: str) -> CallEnded:
+    loop = left.loop
+    return CallEnded(
+        call=loop.side_call, purpose=loop.side_purpose, outcome="cancelled", error=why, usage=left.side_usage
+    )
 
 
 def _interrupted(left: Left, how: str, why: str, note: str) -> list[Event]:

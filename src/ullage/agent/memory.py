@@ -45,6 +45,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of the last request as a provider counted that refused it for its size."""
     background: str = ""
     """The call that prepares a summary, while it is under way."""
+    asides: dict[str, int] = {}
+    """Calls under way that are not the conversation's own, and how large their requests were estimated."""
     task_start: str = ""
     pins: frozenset[str] = frozenset()
     breakers: Breakers = Breakers()
@@ -86,14 +88,16 @@ def remember(memory: Memory, event: Event) -> Memory:
 
 
 def _call_started(memory: Memory, event: CallStarted) -> Memory:
-    if event.detached:
-        return replace(memory, background=event.call)
     if event.purpose != "main":
-        return memory
+        if event.estimate is not None:
+            memory = replace(memory, asides={**memory.asides, event.call: event.estimate.tokens})
+        return replace(memory, background=event.call) if event.detached else memory
     return replace(memory, started=event, newest_sent=memory.newest, broken="", is_declared=False)
 
 
 def _call_ended(memory: Memory, event: CallEnded) -> Memory:
+    if event.call in memory.asides:
+        memory = replace(memory, asides={name: size for name, size in memory.asides.items() if name != event.call})
     if event.call == memory.background:
         return replace(memory, background="")
     if event.purpose != "main":

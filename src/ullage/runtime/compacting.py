@@ -23,6 +23,7 @@ from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Declined, SummaryAnswer
 from ullage.errors import BodyTooLarge, Overflow, ProviderError
 from ullage.events import (
+    Amount,
     CallEnded,
     CallStarted,
     CompactionRolledBack,
@@ -39,6 +40,7 @@ from ullage.runtime.compactions import Prepared
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.ledger import to_its_end
 from ullage.runtime.work import Work
+from ullage.usage import Usage
 from ullage.wire.call import Retries, ask
 from ullage.wire.endpoints import endpoint_for
 
@@ -167,7 +169,8 @@ async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool
     ledger, settings = work.ledger, work.settings
     call = f"{'prepare' if detached else 'summary'}-{ledger.loop.seq + 1}"
     name = settings.summary_model or settings.model
-    started = CallStarted(call=call, purpose=purpose, detached=detached)
+    size = Amount(tokens=wanted.tokens, low=0, high=wanted.tokens)
+    started = CallStarted(call=call, purpose=purpose, estimate=size, detached=detached)
     await ledger.write([started])
     try:
         endpoint, model = endpoint_for(
@@ -261,9 +264,10 @@ async def stop_preparing(work: Work) -> None:
         task.cancel()
         await asyncio.wait([task])
     if work.memory.background:
-        await work.ledger.write(background_closed(work.memory.background))
+        call = work.memory.background
+        await work.ledger.write(background_closed(call, work.usage_of_aside(call)))
 
 
-def background_closed(call: str) -> list[Event]:
+def background_closed(call: str, usage: Usage | None = None) -> list[Event]:
     """The end of a call that prepared a summary and that nobody waits for any more."""
-    return [CallEnded(call=call, purpose="summary", outcome="cancelled")]
+    return [CallEnded(call=call, purpose="summary", outcome="cancelled", usage=usage)]

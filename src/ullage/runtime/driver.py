@@ -296,7 +296,7 @@ class Driver:
             pieces = await ledger.store.read_draft(ledger.session, call=loop.call)
             partial = put_together(pieces, message_id=f"{loop.call}.answer", call=loop.call)
         usage = work.usage_of_cut(partial) if loop.call else None
-        left = Left(loop, partial, f"note-{loop.seq + 1}", usage)
+        left = Left(loop, partial, f"note-{loop.seq + 1}", usage, work.usage_of_aside(loop.side_call))
         if step.how == "crash":
             events = after_crash(left)
         else:

@@ -11,6 +11,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from ullage.agent.memory import Memory, remember
+from ullage.context.ladder import RUNGS
+from ullage.context.strategy import Strategy
 from ullage.errors import ContextUnfixable
 from ullage.events import Calibrated, EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
 from ullage.messages import (
@@ -58,6 +60,7 @@ class Shared:
     system: Callable[[Settings], tuple[SystemBlock, ...]]
     """The system prompt with these settings, its instruction files read."""
     hooks: Sequence[Hook] = ()
+    strategies: tuple[Strategy, ...] = RUNGS
     clock: Callable[[], float] = time.time
 
     def resolve(self, session: Mapping[str, object]) -> Resolved:
@@ -167,6 +170,13 @@ class Work:
             placeholder=True,
             flags=("estimated",),
         )
+
+    def usage_of_aside(self, call: str) -> Usage | None:
+        """The usage of a cut call that was not the conversation's own: its request as it was estimated, no answer."""
+        size = self.memory.asides.get(call)
+        if size is None:
+            return None
+        return Usage(input=size, output=0, final=False, verified=False, placeholder=True, flags=("estimated",))
 
 
 def _written(part: Part) -> str:
