@@ -263,7 +263,9 @@ async def test_following_ends_with_the_session_and_with_the_store(store: SqliteS
         await ends
 
 
-@given(st.lists(st.sampled_from(["event", "piece", "end", "foreign"]), max_size=40), st.integers(0, 2**32))
+@given(
+    st.lists(st.sampled_from(["event", "piece", "untold piece", "end", "foreign"]), max_size=40), st.integers(0, 2**32)
+)
 def test_whatever_is_told_or_looked_up_the_order_holds(kinds: list[str], seed: int) -> None:
     """A ledger as it grows, of which a follower is told a part, and looks the rest up when it has to."""
     chance = random.Random(seed)
@@ -281,20 +283,23 @@ def test_whatever_is_told_or_looked_up_the_order_holds(kinds: list[str], seed: i
 
     def hear_all() -> None:
         for change in told:
-            while (fresh := follower.hear(change)) is None:
+            fresh = follower.hear(change)
+            while fresh is None:
                 look()
+                fresh = follower.hear(change, has_looked=True)
             seen.extend(fresh)
         told.clear()
 
     for kind in kinds:
         name = f"c{call}"
         match kind:
-            case "piece":
+            case "piece" | "untold piece":
                 ids += 1
                 piece = DraftPiece(name, made.get(name, 0), "text", "p", "x")
                 made[name] = piece.offset + 1
                 rows.append(DraftRow(ids, len(events), (piece,)))
-                told.append(Change("s", len(events), (piece,)))
+                if kind == "piece":
+                    told.append(Change("s", len(events), (piece,)))
             case "end":
                 events.append(CallEnded(call=name, seq=len(events) + 1))
                 told.append(Change("s", len(events), (events[-1],)))
@@ -314,3 +319,23 @@ def test_whatever_is_told_or_looked_up_the_order_holds(kinds: list[str], seed: i
     assert [each.seq for each in seen if not isinstance(each, DraftPiece)] == list(range(1, len(events) + 1))
     live = {piece for row in rows for piece in row.pieces}
     assert live <= set(seen), "a piece of the call under way is missing"
+
+
+def test_pieces_that_were_stored_before_somebody_came_back_are_not_skipped_for_those_told_first() -> None:
+    """The news of the newest piece may arrive before the first look into the database."""
+    pieces = [DraftPiece("c", offset, "text", "p", "x") for offset in range(6)]
+    rows = [DraftRow(number, 3, (piece,)) for number, piece in enumerate(pieces, 1)]
+    follower = Follower(3, 1)
+    newest = Change("s", 3, (pieces[5],))
+    assert follower.hear(newest) is None
+    assert list(follower.read(Looked([], rows, True))) == pieces[2:]
+    again = follower.hear(newest, has_looked=True)
+    assert again is not None and list(again) == []
+
+
+def test_pieces_that_are_gone_are_not_waited_for() -> None:
+    follower = Follower(3, -1)
+    told = Change("s", 3, (DraftPiece("c", 5, "text", "p", "x"),))
+    assert follower.hear(told) is None
+    fresh = follower.hear(told, has_looked=True)
+    assert fresh is not None and [piece.offset for piece in fresh if isinstance(piece, DraftPiece)] == [5]

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TypeAlias, cast
 
 from litestar.datastructures import State
+from litestar.di import NamedDependency
 from litestar.exceptions import ClientException
 from litestar.params import FromPath
 
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
 from ullage.server.guard import unescaped
+
+TheHost: TypeAlias = NamedDependency[Host]
+"""The host behind this server, as handlers ask for it."""
+
+Opened: TypeAlias = NamedDependency[Session]
+"""The session that the path names, open, as handlers ask for it."""
 
 RESERVED = frozenset({"import"})
 """Paths below ``/v1/sessions`` that are no session."""
@@ -21,7 +28,7 @@ def host_of(state: State) -> Host:
     return cast(Host, state.host)
 
 
-async def session_named(host: Host, session: FromPath[str]) -> Session:
+async def session_named(host: TheHost, session: FromPath[str]) -> Session:
     """The session that the path names, open. Raises ``SessionNotFound``, ``StoreUnavailable``."""
     return await host.session(unescaped(session))
 

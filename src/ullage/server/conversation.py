@@ -7,12 +7,12 @@ from typing import Annotated
 
 import msgspec
 from litestar import delete, get, post, put
-from litestar.params import FromPath, HeaderParameter, QueryParameter
+from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 
 from ullage.codec.dimensions import image_size
 from ullage.encoding import encode
 from ullage.errors import CommandRefused, InputError
-from ullage.runtime.session import Session
+from ullage.server.access import Opened
 from ullage.server.answers import (
     Acknowledged,
     MessagePage,
@@ -41,8 +41,8 @@ class UnusableMessage(InputError):
     request_max_body_size=LARGEST_SAID,
 )
 async def send_message(
-    opened: Session,
-    data: NewMessage,
+    opened: Opened,
+    data: JSONBody[NewMessage],
     key: Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)] = None,
 ) -> Acknowledged:
     """Stored when this answers. The same ``Idempotency-Key``, or the same ``id``, again changes nothing."""
@@ -57,7 +57,7 @@ def _name_of(key: str) -> str:
     return f"key-{blake2b(key.encode(), digest_size=16).hexdigest()}"
 
 
-async def _refuse_taken(opened: Session, name: str) -> None:
+async def _refuse_taken(opened: Opened, name: str) -> None:
     """An id of the agent's own messages can't be said again by a person."""
     entry = (await opened.meter()).fold.view.entries.get(name)
     if entry is not None and entry.role != "user":
@@ -82,7 +82,7 @@ def acknowledged(receipt: Receipt) -> Acknowledged:
 
 @get("/v1/sessions/{session:str}/messages", operation_id="list_messages", summary="The messages in view")
 async def list_messages(
-    opened: Session,
+    opened: Opened,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: Annotated[str | None, QueryParameter(max_length=300)] = None,
 ) -> MessagePage:
@@ -100,7 +100,7 @@ async def list_messages(
 
 
 @get("/v1/sessions/{session:str}/queue", operation_id="list_queue", summary="What waits, in the order of delivery")
-async def list_queue(opened: Session) -> Queue:
+async def list_queue(opened: Opened) -> Queue:
     """Messages that were sent and not delivered yet."""
     return Queue(
         queue=tuple(
@@ -118,7 +118,7 @@ async def list_queue(opened: Session) -> Queue:
     summary="Another content for a waiting message",
     request_max_body_size=LARGEST_SAID,
 )
-async def edit_queued(opened: Session, message: FromPath[str], data: Said) -> Acknowledged:
+async def edit_queued(opened: Opened, message: FromPath[str], data: JSONBody[Said]) -> Acknowledged:
     """Refused once it no longer waits. It keeps its place."""
     return acknowledged(await opened.edit(unescaped(message), *_pieces(data)))
 
@@ -129,6 +129,6 @@ async def edit_queued(opened: Session, message: FromPath[str], data: Said) -> Ac
     operation_id="withdraw_queued",
     summary="Take a waiting message out",
 )
-async def withdraw_queued(opened: Session, message: FromPath[str]) -> Withdrawn:
+async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
     """Gives the message back. Refused once it no longer waits."""
     return Withdrawn(message=msgspec.Raw(encode(await opened.withdraw(unescaped(message)))))

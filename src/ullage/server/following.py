@@ -23,12 +23,21 @@ from ullage.errors import SessionNotFound, StoreUnavailable
 from ullage.events import CallEnded, CallStarted, Event, ReadingTaken, UnknownEvent
 from ullage.runtime.hosting import Host
 from ullage.runtime.status import status_of
+from ullage.server.access import TheHost
 from ullage.server.guard import unescaped
 from ullage.store.export import one_line
 from ullage.store.store import DraftPiece
 
 HEARTBEAT_S: Final = 15.0
 """Seconds of silence after which a comment is sent: proxies close what is silent for 30 to 60 s."""
+
+HEARTBEAT: Final = b": still here\n\n"
+
+RETRY_MS: Final = 1_000
+"""Milliseconds that a browser waits before it comes back."""
+
+MOST_HELD: Final = 256 * 1024
+"""Bytes of frames that are made before the client has taken the ones before."""
 
 PLACE: Final = r"^[0-9]{1,15}(\.[0-9]{1,9})?$"
 
@@ -61,7 +70,7 @@ def place_of(text: str) -> Place:
     media_type=EVENT_STREAM,
 )
 async def follow_events(
-    host: Host,
+    host: TheHost,
     state: AppState,
     session: FromPath[str],
     last: Annotated[str | None, HeaderParameter(name="Last-Event-ID", pattern=PLACE)] = None,
@@ -85,29 +94,73 @@ async def follow_events(
 async def frames(
     host: Host, session: str, place: Place, closing: asyncio.Event, *, heartbeat_s: float = HEARTBEAT_S
 ) -> AsyncGenerator[bytes, None]:
-    """The frames behind a place, until the session is deleted or the server closes."""
-    yield f"retry: 1000\nid: {place}\n\n".encode()
-    over = asyncio.create_task(closing.wait())
-    async with aclosing(host.store.follow(session, after=place.seq, offset=place.pieces - 1)) as following:  # type: ignore[type-var]
-        coming = asyncio.ensure_future(anext(following))
-        try:
-            while not over.done():
-                await asyncio.wait([coming, over], timeout=heartbeat_s, return_when=asyncio.FIRST_COMPLETED)
-                if not coming.done():
-                    if not over.done():
-                        yield b": still here\n\n"
-                    continue
-                try:
-                    item = coming.result()
-                except (SessionNotFound, StoreUnavailable):
-                    return
+    """The frames behind a place, as many at a time as there are, until the session is deleted or the server closes.
+
+    A client that reads slowly holds up nobody: what it has not taken is read from the store once it has.
+    """
+    yield f"retry: {RETRY_MS}\nid: {place}\n\n".encode()
+    held = _Held()
+    closing_seen = asyncio.create_task(closing.wait())
+    reading = asyncio.create_task(_read(host, session, place, held))
+    for task in (closing_seen, reading):
+        task.add_done_callback(held.end)
+    try:
+        while not closing_seen.done() and (chunk := await held.take(heartbeat_s)):
+            yield chunk
+        if reading.done():
+            reading.result()
+    finally:
+        for task in (closing_seen, reading):
+            task.cancel()
+        await asyncio.wait([closing_seen, reading])
+
+
+async def _read(host: Host, session: str, place: Place, held: _Held) -> None:
+    """Everything behind a place, made into frames. Ends with the session, or with the store."""
+    with suppress(SessionNotFound, StoreUnavailable):
+        async with aclosing(host.store.follow(session, after=place.seq, offset=place.pieces - 1)) as items:  # type: ignore[type-var]
+            async for item in items:
                 place = moved(place, item)
-                yield frame(place, item)
-                coming = asyncio.ensure_future(anext(following))
-        finally:
-            over.cancel()
-            coming.cancel()
-            await asyncio.wait([coming, over])
+                await held.put(frame(place, item))
+
+
+class _Held:
+    """Frames between the one who reads them and the one who sends them: no more than ``MOST_HELD`` bytes, or one."""
+
+    def __init__(self) -> None:
+        self._frames: list[bytes] = []
+        self._size = 0
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+        self._is_over = False
+
+    async def put(self, made: bytes) -> None:
+        while self._size > MOST_HELD:
+            self._room.clear()
+            await self._room.wait()
+        self._frames.append(made)
+        self._size += len(made)
+        self._news.set()
+
+    async def take(self, heartbeat_s: float) -> bytes:
+        """All there is, a comment when there was nothing for so long, or nothing once it is over."""
+        if not (self._frames or self._is_over):
+            self._news.clear()
+            try:
+                async with asyncio.timeout(heartbeat_s):
+                    await self._news.wait()
+            except TimeoutError:
+                return HEARTBEAT
+        taken = b"".join(self._frames)
+        self._frames.clear()
+        self._size = 0
+        self._room.set()
+        return taken
+
+    def end(self, _: object) -> None:
+        """What is held is the last."""
+        self._is_over = True
+        self._news.set()
 
 
 def moved(place: Place, item: Event | DraftPiece) -> Place:

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from ullage.events import CallEnded, CallStarted, Event, ToolEnded, TurnEnded
 from ullage.messages import Message
-from ullage.runtime.hosting import Host
+from ullage.server.access import TheHost
 from ullage.store.store import DraftPiece, Lease, QueueKind, Receipt, Store
 from ullage.usage import KINDS
 
@@ -134,7 +134,7 @@ def measured(store: Store, metrics: Metrics) -> Store:
 
 
 @get("/metrics", operation_id="get_metrics", summary="Metrics in Prometheus's text format", media_type="text/plain")
-async def get_metrics(host: Host, state: AppState) -> Response[bytes]:
+async def get_metrics(host: TheHost, state: AppState) -> Response[bytes]:
     """Turns, calls, tokens, tools, the error of estimates, and how long storing takes."""
     metrics: Metrics = state.metrics
     metrics.open.set(host.open_sessions)

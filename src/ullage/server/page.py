@@ -11,7 +11,7 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ullage.runtime.hosting import Host
+from ullage.server.access import TheHost
 from ullage.server.answers import Health
 
 PAGE: Final = Path(__file__).parent / "page"
@@ -55,7 +55,7 @@ async def _served(name: str) -> Response[bytes]:
 
 
 @get("/healthz", operation_id="get_health", summary="Whether the server is well")
-async def health(host: Host) -> Health:
+async def health(host: TheHost) -> Health:
     """Asks the store; 503 when it can't answer."""
     await host.store.sessions(limit=1)
     return Health(status="ok", version=version("ullage"), open_sessions=host.open_sessions)

@@ -6,13 +6,11 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
 from litestar import Request, delete, get, post
-from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 
 from ullage.runtime.agent import new_session_id
-from ullage.runtime.hosting import Host
-from ullage.runtime.session import Session
-from ullage.server.access import usable_id
+from ullage.server.access import Opened, TheHost, usable_id
 from ullage.server.answers import (
     Created,
     Import,
@@ -33,7 +31,7 @@ JSON_LINES: Final = "application/x-ndjson"
 
 
 @post("/v1/sessions", status_code=201, operation_id="begin_session", summary="Begin a session")
-async def begin_session(host: Host, data: NewSession) -> Created:
+async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
     """An id that is taken is refused. Without ``model`` the server's own is used."""
     settings = {**data.settings, "model": data.model} if data.model else data.settings
     session = await host.begin(usable_id(data.id), settings)
@@ -42,7 +40,7 @@ async def begin_session(host: Host, data: NewSession) -> Created:
 
 @get("/v1/sessions", operation_id="list_sessions", summary="List sessions, the one changed last first")
 async def list_sessions(
-    host: Host,
+    host: TheHost,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: FromQuery[float | None] = None,
 ) -> SessionList:
@@ -52,13 +50,13 @@ async def list_sessions(
 
 
 @get("/v1/sessions/{session:str}", operation_id="get_session", summary="Where a session stands")
-async def get_session(host: Host, opened: Session) -> SessionState:
+async def get_session(host: TheHost, opened: Opened) -> SessionState:
     """State, open tool calls, queue length and short status, all of one moment: the event ``seq``."""
     return await standing(opened, await host.store.about(opened.id))
 
 
 @delete("/v1/sessions/{session:str}", status_code=204, operation_id="delete_session", summary="Delete a session")
-async def delete_session(host: Host, session: FromPath[str]) -> None:
+async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     """Refused while another process drives it. What it does here is stopped first."""
     name = unescaped(session)
     await host.store.about(name)
@@ -67,7 +65,7 @@ async def delete_session(host: Host, session: FromPath[str]) -> None:
 
 
 @post("/v1/sessions/{session:str}/fork", status_code=201, operation_id="fork_session", summary="Fork a session")
-async def fork_session(host: Host, session: FromPath[str], data: NewFork) -> Created:
+async def fork_session(host: TheHost, session: FromPath[str], data: JSONBody[NewFork]) -> Created:
     """The copy begins with the origin's events; messages that wait go on waiting in the origin alone."""
     origin = unescaped(session)
     through = (await host.store.about(origin)).seq if data.through is None else data.through
@@ -82,7 +80,7 @@ async def fork_session(host: Host, session: FromPath[str], data: NewFork) -> Cre
     summary="The session as JSON lines",
     media_type=JSON_LINES,
 )
-async def export_session(host: Host, session: FromPath[str]) -> Stream:
+async def export_session(host: TheHost, session: FromPath[str]) -> Stream:
     """The format of docs/store.md, streamed. What is written to the session meanwhile is not in it."""
     name = unescaped(session)
     await host.store.about(name)
@@ -113,7 +111,7 @@ async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 )
 async def import_session(
     request: Request[Any, Any, Any],
-    host: Host,
+    host: TheHost,
     id: Annotated[str | None, QueryParameter(pattern=ID)] = None,
 ) -> Import:
     """The body is the file. Lines that can't be used are skipped and named."""

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 from litestar import get, patch, post
-from litestar.params import FromPath
+from litestar.params import FromPath, JSONBody
 
 from ullage.encoding import encode
 from ullage.errors import CommandRefused
-from ullage.runtime.session import Session
 from ullage.runtime.settings import KEYS
+from ullage.server.access import Opened
 from ullage.server.answers import (
     Approval,
     CancelAnswer,
@@ -36,7 +36,7 @@ PRIVATE = frozenset({"mcp", "models", "params"})
     operation_id="cancel",
     summary="Stop what is under way",
 )
-async def cancel(opened: Session, data: CancelOrder | None = None) -> CancelAnswer:
+async def cancel(opened: Opened, data: JSONBody[CancelOrder | None] = None) -> CancelAnswer:
     """Answers once what was kept is stored, also when nothing was under way."""
     done = await opened.cancel(None if data is None else data.tools)
     returned = tuple(msgspec.Raw(encode(message)) for message in done.returned)
@@ -46,7 +46,7 @@ async def cancel(opened: Session, data: CancelOrder | None = None) -> CancelAnsw
 @post(
     "/v1/sessions/{session:str}/resume", status_code=202, operation_id="resume", summary="Go on with a turn that waits"
 )
-async def resume(opened: Session) -> None:
+async def resume(opened: Opened) -> None:
     """After a failure, or with budgets counted anew. Refused when nothing waits."""
     await opened.resume()
 
@@ -57,7 +57,7 @@ async def resume(opened: Session) -> None:
     operation_id="approve",
     summary="Answer for a tool call that waits for a person",
 )
-async def approve(opened: Session, call: FromPath[str], data: Approval) -> None:
+async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval]) -> None:
     """Refused when no such call waits for approval. The answer outlives this process."""
     call_id = unescaped(call)
     loop = (await opened.look()).ledger.loop
@@ -67,7 +67,7 @@ async def approve(opened: Session, call: FromPath[str], data: Approval) -> None:
 
 
 @get("/v1/sessions/{session:str}/settings", operation_id="get_settings", summary="The session's settings")
-async def get_settings(opened: Session) -> SettingsView:
+async def get_settings(opened: Opened) -> SettingsView:
     """What was set for it, and what counts."""
     work = await opened.look()
     settings = work.shared.resolve(work.ledger.loop.settings).settings
@@ -81,14 +81,14 @@ async def get_settings(opened: Session) -> SettingsView:
     operation_id="change_settings",
     summary="Change settings of this session",
 )
-async def change_settings(opened: Session, data: dict[str, Any]) -> SettingsView:
+async def change_settings(opened: Opened, data: JSONBody[dict[str, Any]]) -> SettingsView:
     """Names of docs/settings.md and their values; ``null`` takes one back. All of them are taken, or none."""
     await opened.set(**data)
     return await get_settings.fn(opened)  # type: ignore[no-any-return]
 
 
 @post("/v1/sessions/{session:str}/compact", status_code=202, operation_id="compact", summary="Compact now")
-async def compact(opened: Session, data: CompactOrder | None = None) -> None:
+async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) -> None:
     """At rest at once; in a turn before its next call. What came of it is an event."""
     await opened.compact("" if data is None else data.instructions)
 
@@ -99,7 +99,7 @@ async def compact(opened: Session, data: CompactOrder | None = None) -> None:
     operation_id="uncompact",
     summary="Bring back the view from before a compaction",
 )
-async def uncompact(opened: Session, data: UncompactOrder) -> None:
+async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> None:
     """Refused while a turn is under way."""
     await opened.uncompact(data.compaction)
 
@@ -107,19 +107,19 @@ async def uncompact(opened: Session, data: UncompactOrder) -> None:
 @post(
     "/v1/sessions/{session:str}/pins", status_code=202, operation_id="pin", summary="Keep messages through compactions"
 )
-async def pin(opened: Session, data: PinOrder) -> None:
+async def pin(opened: Opened, data: JSONBody[PinOrder]) -> None:
     """Or let them go again, with ``pinned`` false."""
     await opened.pin(*data.messages, pinned=data.pinned)
 
 
 @post("/v1/sessions/{session:str}/rewind", status_code=202, operation_id="rewind", summary="Go on from a message")
-async def rewind(opened: Session, data: RewindOrder) -> None:
+async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> None:
     """What came after it leaves the view and stays in the ledger. Refused while a turn is under way."""
     await opened.rewind(data.to)
 
 
 @get("/v1/sessions/{session:str}/explain/{message:str}", operation_id="explain", summary="Where a message went")
-async def explain(opened: Session, message: FromPath[str]) -> Where:
+async def explain(opened: Opened, message: FromPath[str]) -> Where:
     """In view, cleared, in which summary, or dropped and why."""
     found = await opened.explain(unescaped(message))
     return Where(

@@ -25,7 +25,7 @@ from ullage.meter.reading import Reading
 from ullage.meter.rows import Item
 from ullage.meter.spend import Spend
 from ullage.meter.track import Step
-from ullage.runtime.session import Session
+from ullage.server.access import Opened
 from ullage.server.answers import LargeItem, Largest, StepLine, Steps
 
 PREVIEW: Final = 160
@@ -33,25 +33,25 @@ PREVIEW: Final = 160
 
 
 @get("/v1/sessions/{session:str}/context", operation_id="get_context", summary="The window now, breakdown and all")
-async def get_context(opened: Session) -> Reading:
+async def get_context(opened: Opened) -> Reading:
     """The number that is displayed, decided on and enforced: ``snapshot_id`` is the same on every display."""
     return await opened.context()
 
 
 @get("/v1/sessions/{session:str}/steps", operation_id="list_steps", summary="Estimate and actual of every call")
-async def list_steps(opened: Session) -> Steps:
+async def list_steps(opened: Opened) -> Steps:
     """With what the window grew by, and what happened before each."""
     return Steps(steps=tuple(step_lines((await opened.meter()).steps)))
 
 
 @get("/v1/sessions/{session:str}/largest", operation_id="list_largest", summary="The parts that cost most")
-async def list_largest(opened: Session, count: Annotated[int, QueryParameter(ge=1, le=1000)] = 20) -> Largest:
+async def list_largest(opened: Opened, count: Annotated[int, QueryParameter(ge=1, le=1000)] = 20) -> Largest:
     """Goes through the whole view."""
     return Largest(largest=largest_of(await opened.meter(), count))
 
 
 @get("/v1/sessions/{session:str}/spend", operation_id="get_spend", summary="What the session has cost")
-async def get_spend(opened: Session) -> Spend:
+async def get_spend(opened: Opened) -> Spend:
     """All calls of all purposes, failed ones and children included."""
     return await opened.spend()
 

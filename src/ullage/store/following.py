@@ -61,14 +61,21 @@ class Follower:
             yield from self._row(row)
             row = next(drafts, None)
 
-    def hear(self, change: Change) -> Iterator[Event | DraftPiece] | None:
-        """What is new in what was told; ``None`` when events lie before it that were not told."""
+    def hear(self, change: Change, *, has_looked: bool = False) -> Iterator[Event | DraftPiece] | None:
+        """What is new in what was told; ``None`` when events or pieces lie before it that were not told.
+
+        With ``has_looked`` the database has been read since it was told: what is missing before a piece then is gone.
+        """
         first = change.stored[0]
         if isinstance(first, DraftPiece):
             if change.seq > self.seq:
                 return None
+            if change.seq < self.seq:
+                return iter(())
+            if not has_looked and first.offset > self._last_of(first.call, change.seq) + 1:
+                return None
             pieces = tuple(each for each in change.stored if isinstance(each, DraftPiece))
-            return self._pieces(change.seq, pieces) if change.seq == self.seq else iter(())
+            return self._pieces(change.seq, pieces)
         if first.seq > self.seq + 1:
             return None
         return (each for event in change.stored if not isinstance(event, DraftPiece) for each in self._event(event))
@@ -84,9 +91,11 @@ class Follower:
 
     def _pieces(self, seq: int, pieces: tuple[DraftPiece, ...]) -> Iterator[DraftPiece]:
         for piece in pieces:
-            if piece.call not in self._had:
-                # A call whose first piece was stored behind the place we began at is none that ``offset`` is about.
-                self._had[piece.call] = self._offset if seq <= self._from else -1
-            if piece.offset > self._had[piece.call]:
+            if piece.offset > self._last_of(piece.call, seq):
                 self._had[piece.call] = piece.offset
                 yield piece
+
+    def _last_of(self, call: str, seq: int) -> int:
+        """The last piece had of a call, one of whose pieces was stored behind the event ``seq``."""
+        # A call whose first piece was stored behind the place we began at is none that ``offset`` is about.
+        return self._had.setdefault(call, self._offset if seq <= self._from else -1)

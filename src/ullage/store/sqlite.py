@@ -240,7 +240,7 @@ class SqliteStore:
                     while fresh is None:
                         async for each in self._look(session, follower):
                             yield each
-                        fresh = follower.hear(change)
+                        fresh = follower.hear(change, has_looked=True)
                     for each in fresh:
                         yield each
                 if must_look or told_to_look:

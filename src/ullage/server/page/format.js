@@ -40,13 +40,14 @@ export function percentSigned(value) {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${text} %`;
 }
 
-/** 52,100 ± 140, or the two ends where they are not equally far. */
+/** ± 140, or both ends where they are not about equally far; empty where the number is exact. */
 export function interval(used) {
   const below = used.tokens - used.low;
   const above = used.high - used.tokens;
-  if (below === 0 && above === 0) return "exact";
-  if (below === above) return `± ${number(above)}`;
-  return `+${number(above)} −${number(below)}`;
+  const widest = Math.max(below, above);
+  if (widest === 0) return "";
+  if (Math.abs(below - above) <= Math.max(1, 0.1 * widest)) return `± ${number(widest)}`;
+  return `(${number(used.low)} to ${number(used.high)})`;
 }
 
 export const money = (usd) => MONEY.format(usd);

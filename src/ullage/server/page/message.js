@@ -59,13 +59,13 @@ export class Drawing {
       tokens === undefined ? null : h("span", { class: "tokens" }, `${number(tokens)} tokens`),
       away ? h("span", { class: "tag", title: "No longer in the window" }, AWAY[away.how]) : null,
       isPinned ? h("span", { class: "tag" }, "pinned") : null,
-      item.at ? h("time", { title: fullTime(item.at) }, when(item.at)) : null,
       h(
         "span",
         { class: "message-acts" },
         button(isPinned ? "Unpin" : "Pin", () => this.acts.pin(message.id, !isPinned), { kind: "small bare", hint: "No compaction touches a pinned message" }),
         button("Where?", () => this.acts.explain(message.id), { kind: "small bare", hint: "Where this message is: in view, cleared, summarised" }),
       ),
+      item.at ? h("time", { title: fullTime(item.at) }, when(item.at)) : null,
     );
   }
 

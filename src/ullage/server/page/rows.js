@@ -10,7 +10,7 @@ export class Rows {
   /** `items()` gives a promise of the largest parts; `reveal(item)` shows one in the conversation, if it can. */
   constructor(node, { items, reveal }) {
     Object.assign(this, { node, items, reveal });
-    this.opened = new Set();
+    this.opened = new Set(["Messages"]);
     this.more = new Map();
     this.known = null;
   }
@@ -93,7 +93,7 @@ export class Rows {
   rest() {
     const { free, reserve, window } = this.reading;
     const line = (name, tokens, note) =>
-      h("li", { class: "top" }, h("div", { class: "row rest", title: note }, h("span", { class: "key", "aria-hidden": "true" }), h("span", { class: "row-name" }, name), h("span", {}), h("span", { class: "row-tokens" }, tokens)));
+      h("li", { class: "top" }, h("div", { class: "row rest", title: note }, h("span", { class: "key", "aria-hidden": "true" }), h("span", { class: "row-name" }, name), h("span", { class: "row-tokens" }, tokens)));
     return [
       reserve ? line("Kept for the answer", number(reserve), "The output reserve") : null,
       free === null ? null : free < 0 ? line("Over by", number(-free), "The window is over-full") : line(`Free${window.tokens ? ` (${share(free, window.tokens)})` : ""}`, number(free), "window − used − reserve"),

@@ -1,0 +1,122 @@
+"""A session as it happens: what is written appears, the gauge moves, and a cancel stops it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.server.page.screen import Open
+from tests.server.served import Local, script, serving
+from ullage.simulators import running
+
+ANSWERS = (
+    {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 400},
+    {"when": {"contains": "table"}, "text": "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `two`"},
+    {"when": {"contains": "Think"}, "reasoning": "A cask is a barrel.", "text": "It is round."},
+    {"text": "A hand's breadth of air stands over the wine."},
+)
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    with (
+        running(script(*ANSWERS, delay_s=0.02)) as provider,
+        serving(provider.url("anthropic"), tmp_path_factory.mktemp("live") / "sessions.db") as server,
+    ):
+        yield server
+
+
+def test_what_the_model_writes_appears_while_it_writes_and_the_gauge_grows(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("growing"))
+    before = screen.used
+    screen.say("Tell me of the cask.")
+    expect(screen.find("article.user")).to_contain_text("Tell me of the cask.")
+    expect(screen.answers()).to_contain_text("A hand's breadth of air")
+    screen.is_at_rest()
+    expect(screen.find("article.draft")).to_have_count(0)
+    expect(screen.find(".used-number")).not_to_have_text(f"{before:,}")
+    screen.say("And at length, please.")
+    draft = screen.find("article.draft")
+    expect(draft).to_contain_text("The cask was filled in spring")
+    short = len(draft.inner_text())
+    screen.page.wait_for_function(f"document.querySelector('article.draft').innerText.length > {short}")
+    screen.find("#cancel").click()
+    screen.is_at_rest()
+
+
+def test_the_number_on_the_page_is_the_number_of_the_api(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("one-number"))
+    for said in ("Hello.", "Again.", "And once more."):
+        screen.say(said)
+        local.api.until("one-number")
+        reading = local.api.get("/v1/sessions/one-number/context").json()
+        expect(screen.find(".meter")).to_have_attribute("data-snapshot", reading["snapshot_id"])
+        expect(screen.find("#window")).to_have_attribute("data-snapshot", reading["snapshot_id"])
+        assert screen.used == reading["used"]["tokens"]
+        meter = screen.find(".meter")
+        assert meter.get_attribute("aria-valuenow") == str(reading["used"]["tokens"])
+        assert f"compacts at {reading['compaction_point']:,}" in (meter.get_attribute("aria-valuetext") or "")
+        shown = screen.find("#rows .top > .row:not(.rest) .row-tokens").all_inner_texts()
+        assert [int(one.replace(",", "")) for one in shown] == [row["tokens"] for row in reading["rows"]]
+
+
+def test_a_cancel_in_the_middle_keeps_what_was_shown(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("cancelled"))
+    screen.say("Tell me at length.")
+    draft = screen.find("article.draft .prose")
+    expect(draft).to_contain_text("The cask was filled in spring")
+    shown = draft.inner_text().rstrip("▍ ")[:200]
+    screen.find("#say").press("Escape")
+    screen.is_at_rest()
+    expect(screen.answers()).to_contain_text(shown)
+    expect(screen.find(".interrupted")).to_be_visible()
+    expect(screen.marks("Stopped").or_(screen.marks("Cancelled")).first).to_be_visible()
+    (kept,) = [message for message in local.api.messages("cancelled") if message["role"] == "assistant"]
+    assert kept["parts"][0]["text"].startswith(shown)
+
+
+def test_an_answer_is_drawn_as_markdown_and_its_reasoning_is_folded(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("drawn"))
+    screen.say("A table, please.")
+    expect(screen.answers().locator("table td").first).to_have_text("7")
+    expect(screen.answers().locator("strong")).to_have_text("90")
+    expect(screen.answers().locator("li")).to_have_text(["one", "two"])
+    screen.say("Think about it.")
+    fold = screen.find("details.reasoning:not(.draft details)").last
+    expect(screen.answers().last).to_contain_text("It is round.")
+    expect(fold).not_to_have_attribute("open", "")
+    fold.locator("summary").click()
+    expect(fold).to_contain_text("A cask is a barrel.")
+
+
+def test_an_answer_is_said_to_a_screen_reader_once_it_is_whole(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("heard"))
+    screen.say("Hello.")
+    expect(screen.find("#said")).to_have_text("Answer: A hand's breadth of air stands over the wine.")
+    expect(screen.find("#said")).to_have_attribute("aria-live", "polite")
+
+
+def test_a_message_without_a_session_begins_one(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("other"))
+    screen.find("#new").click()
+    expect(screen.find(".session.chosen")).not_to_have_attribute("data-session", "other")
+    expect(screen.find("#nothing")).to_be_visible()
+    expect(screen.find("#connection")).to_have_text("live")
+    screen.say("Hello.")
+    expect(screen.answers()).to_contain_text("A hand's breadth of air")
+    expect(screen.find(".session.chosen")).to_have_attribute("data-session", re.compile(r"^\d{8}-"))
+
+
+def test_two_pages_of_one_session_show_the_same(local: Local, open_page: Open) -> None:
+    name = local.api.session("twice")
+    one, two = open_page(local.url, name), open_page(local.url, name)
+    one.say("Hello.")
+    for screen in (one, two):
+        expect(screen.answers()).to_contain_text("A hand's breadth of air")
+        screen.is_at_rest()
+    reading = local.api.get(f"/v1/sessions/{name}/context").json()
+    for screen in (one, two):
+        expect(screen.find(".meter")).to_have_attribute("data-snapshot", reading["snapshot_id"])

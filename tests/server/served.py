@@ -1,0 +1,215 @@
+"""Servers for tests: in a thread of this process or in one of its own, with a provider's double behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+
+from ullage.runtime.agent import Agent
+from ullage.server.app import application
+from ullage.server.guard import LOOPBACK
+from ullage.server.metrics import Metrics, measured
+from ullage.server.serving import Server, listener, url_of
+from ullage.simulators.scenario import Scenario, read
+from ullage.store.sqlite import SqliteStore
+
+MODEL = "anthropic:claude-haiku-4-5"
+WAIT_S = 60.0
+"""Seconds after which something that should happen is given up."""
+
+
+def script(*answers: Mapping[str, Any], delay_s: float = 0.0, **more: Any) -> Scenario:
+    """What the provider's double says."""
+    return read({"server": {"delay_s": delay_s}, "answers": list(answers), **more})
+
+
+class Api(httpx2.Client):
+    """A client of the API, with what tests ask for again and again."""
+
+    def session(self, name: str, **said: Any) -> str:
+        """Begin a session."""
+        begun = self.post("/v1/sessions", json={"id": name, **said})
+        assert begun.status_code == 201, begun.text
+        return name
+
+    def say(self, session: str, text: str, **more: Any) -> dict[str, Any]:
+        """Say something; gives the acknowledgement."""
+        said = self.post(f"/v1/sessions/{session}/messages", json={"text": text, **more})
+        assert said.status_code == 202, said.text
+        return dict(said.json())
+
+    def state(self, session: str) -> dict[str, Any]:
+        """Where a session stands."""
+        answer = self.get(f"/v1/sessions/{session}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def until(self, session: str, *states: str) -> dict[str, Any]:
+        """Wait until a session is in one of these states, at rest where none is named."""
+        wanted = states or ("idle", "waiting")
+        for _ in _patiently():
+            found = self.state(session)
+            if found["state"] in wanted:
+                return found
+        raise AssertionError(f"{session} never became {wanted}: {found}")
+
+    def messages(self, session: str) -> list[dict[str, Any]]:
+        """All messages in view."""
+        return list(self.get(f"/v1/sessions/{session}/messages", params={"limit": 1000}).json()["messages"])
+
+    def events(self, session: str, **more: Any) -> Iterator[Frame]:
+        """Follow a session; the caller stops when it has seen enough."""
+        with self.stream("GET", f"/v1/sessions/{session}/events", **more) as answer:
+            assert answer.status_code == 200
+            yield from frames_of(answer.iter_lines())
+
+    def until_event(self, session: str, name: str, after: int = 0) -> Frame:
+        """The first event of this name behind a place."""
+        with_place = self.events(session, params={"after": str(after)})
+        return next(frame for frame in with_place if frame.event == name)
+
+
+class Frame(NamedTuple):
+    """One server-sent event; ``id`` is empty where it had none."""
+
+    event: str
+    id: str
+    data: Any
+
+
+def frames_of(lines: Iterable[str]) -> Iterator[Frame]:
+    """The frames of a stream, comments and frames without data left out."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line.startswith(":"):
+            continue
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        else:
+            if "data" in fields:
+                yield Frame(fields.get("event", "message"), fields.get("id", ""), json.loads(fields["data"]))
+            fields = {}
+
+
+def _patiently() -> Iterator[None]:
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.01)
+
+
+class Local(NamedTuple):
+    """A server in a thread, and what stands behind it."""
+
+    api: Api
+    url: str
+    agent: Agent
+    store: SqliteStore
+    metrics: Metrics
+    loop: asyncio.AbstractEventLoop
+
+
+@contextmanager
+def serving(
+    provider: str, store: Path, *, token: str = "", headers: Mapping[str, str] | None = None, **said: Any
+) -> Iterator[Local]:
+    """The API in a thread of its own. ``provider`` is the URL of the provider's double."""
+    metrics = Metrics()
+    kept = SqliteStore(store)
+    agent = Agent(
+        said.pop("model", MODEL),
+        store=measured(kept, metrics),
+        environment={"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"},
+        base_url=provider,
+        config=False,
+        **said,
+    )
+    with listener("127.0.0.1", 0) as listening:
+        url = url_of(listening)
+        server = Server(application(agent, metrics=metrics, token=token, names=LOOPBACK))
+        loops: list[asyncio.AbstractEventLoop] = []
+
+        async def live() -> None:
+            loops.append(asyncio.get_running_loop())
+            try:
+                await server.serve(sockets=[listening])
+            finally:
+                await kept.close()
+
+        thread = threading.Thread(target=lambda: asyncio.run(live()), name="server")
+        thread.start()
+        try:
+            for _ in _patiently():
+                if server.started or not thread.is_alive():
+                    break
+            with Api(base_url=url, timeout=WAIT_S, headers=dict(headers or {})) as api:
+                yield Local(api, url, agent, kept, metrics, loops[0])
+        finally:
+            server.should_exit = True
+            thread.join(WAIT_S)
+            assert not thread.is_alive(), "the server did not end"
+
+
+class Process:
+    """``ullage serve`` in a process of its own."""
+
+    def __init__(self, provider: str, store: Path, *options: str, port: int = 0, **environment: str) -> None:
+        command = [sys.executable, "-m", "ullage", "serve", "--port", str(port), "--store", str(store)]
+        command += ["--model", MODEL, "--base-url", provider, *options]
+        self._process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "ANTHROPIC_API_KEY": "x", **environment},
+            cwd=store.parent,
+        )
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], WAIT_S)
+        line = self._process.stdout.readline() if ready else ""
+        found = re.search(r"http://\S+", line)
+        if found is None:
+            self._process.kill()
+            raise AssertionError(f"no address: {line!r} {self._process.communicate()}")
+        self.url = found.group()
+
+    def api(self) -> Api:
+        """A client of it."""
+        return Api(base_url=self.url, timeout=WAIT_S)
+
+    def kill(self) -> None:
+        """End it as a power cut would, but for the disk."""
+        self._process.kill()
+        self._process.wait(WAIT_S)
+
+    def end(self) -> tuple[int, str, str]:
+        """End it in good order; gives its exit code and what it printed."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        out, said = self._process.communicate(timeout=WAIT_S)
+        return self._process.returncode, out, said
+
+
+@contextmanager
+def process(provider: str, store: Path, *options: str, port: int = 0, **environment: str) -> Iterator[Process]:
+    """A server process that is ended afterwards, if it was not before."""
+    started = Process(provider, store, *options, port=port, **environment)
+    try:
+        yield started
+    finally:
+        started.end()

@@ -1,0 +1,247 @@
+"""Following a session over HTTP: every event once, whatever breaks in between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.served import Api, Frame, Local, frames_of, script, serving
+from ullage.server.following import Place, moved, place_of
+from ullage.simulators import running
+
+LONG = {"when": {"contains": "at length"}, "text": "Word after word the cask was described. " * 40}
+CALLS = {"when": {"contains": "look", "after": "user"}, "calls": [{"name": "look", "arguments": {"what": "bung"}}]}
+
+LOOKED = {"when": {"after": "tool"}, "text": "It was looked at. " * 30}
+
+
+async def look(what: str) -> str:
+    """Look at a thing.
+
+    Args:
+        what: the thing
+    """
+    await asyncio.sleep(0.01)
+    return f"{what}: as it should be. " * 20
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """A server whose answers stream for a while."""
+    with (
+        running(
+            script(LONG, CALLS, {"when": {"after": "tool"}, "text": "It was looked at. " * 30}, delay_s=0.004)
+        ) as double,
+        serving(double.url("anthropic"), tmp_path_factory.mktemp("busy") / "sessions.db", tools=[look]) as server,
+    ):
+        yield server
+
+
+def take(api: Api, session: str, last: str, count: int) -> list[Frame]:
+    """So many frames behind a place, then the connection is dropped."""
+    headers = {"Last-Event-ID": last}
+    found: list[Frame] = []
+    with api.stream("GET", f"/v1/sessions/{session}/events", headers=headers) as answer:
+        assert answer.status_code == 200, answer.read()
+        for frame in frames_of(answer.iter_lines()):
+            found.append(frame)
+            if len(found) >= count or (frame.event == "turn_ended" and frame.data["turn"] == "turn-9"):
+                break
+    return found
+
+
+def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(busy: Local) -> None:
+    """The frames of all connections together are those of a single one that nothing interrupted."""
+    api, rng = busy.api, random.Random(7)
+    session = api.session("reconnects")
+    whole: list[Frame] = []
+
+    def follow() -> None:
+        with Api(base_url=busy.url, timeout=60) as other:
+            for frame in other.events(session, params={"after": "0"}):
+                whole.append(frame)
+                if frame.event == "turn_ended" and frame.data["turn"] == "turn-9":
+                    return
+
+    following = threading.Thread(target=follow)
+    following.start()
+
+    def speak() -> None:
+        with Api(base_url=busy.url, timeout=60) as other:
+            for number in range(9):
+                other.say(
+                    session,
+                    "look at the bung" if number % 3 else "tell me at length",
+                    id=f"said-{number}",
+                    kind="follow_up",
+                )
+                time.sleep(0.05)
+
+    speaking = threading.Thread(target=speak)
+    speaking.start()
+    seen: list[Frame] = []
+    last, connections = "0", 0
+    while not (seen and seen[-1].event == "turn_ended" and seen[-1].data["turn"] == "turn-9"):
+        found = take(api, session, last, rng.randint(1, 12))
+        seen += found
+        last = next((frame.id for frame in reversed(found) if frame.id), last)
+        connections += 1
+    speaking.join()
+    following.join(60)
+    assert connections >= 100
+    events = [frame.data["seq"] for frame in seen if frame.event not in ("draft", "status")]
+    assert events == list(range(1, events[-1] + 1))
+    assert [f.data for f in seen if f.event not in ("draft", "status")] == [
+        f.data for f in whole if f.event not in ("draft", "status")
+    ]
+    _no_piece_twice_and_none_out_of_order(seen)
+    _no_piece_twice_and_none_out_of_order(whole)
+    assert sum(frame.event == "draft" for frame in whole) > 50, "answers streamed"
+
+
+def _no_piece_twice_and_none_out_of_order(seen: list[Frame]) -> None:
+    offsets: dict[str, list[int]] = {}
+    for frame in seen:
+        if frame.event == "draft":
+            offsets.setdefault(frame.data["call"], []).append(frame.data["offset"])
+    for call, had in offsets.items():
+        assert had == list(range(len(had))), (call, had)
+
+
+def test_what_was_streamed_is_the_beginning_of_what_was_stored(busy: Local) -> None:
+    session = busy.api.session("prefix")
+    busy.api.say(session, "tell me at length")
+    texts: dict[str, str] = {}
+    for frame in busy.api.events(session, params={"after": "0"}):
+        if frame.event == "draft" and frame.data["kind"] == "text":
+            texts[frame.data["call"]] = texts.get(frame.data["call"], "") + frame.data["text"]
+        if frame.event == "turn_ended":
+            break
+    (answer,) = (message for message in busy.api.messages(session) if message["role"] == "assistant")
+    stored = "".join(part["text"] for part in answer["parts"])
+    assert texts[answer["call"]]
+    assert stored.startswith(texts[answer["call"]])
+
+
+def test_every_reading_comes_with_its_status_before_it(api: Api) -> None:
+    session = api.session("status")
+    api.say(session, "hello")
+    before: Frame | None = None
+    readings = 0
+    for frame in api.events(session, params={"after": "0"}):
+        if frame.event == "reading_taken":
+            readings += 1
+            assert before is not None and before.event == "status" and before.id == ""
+            assert before.data["snapshot"] == frame.data["snapshot"]
+            assert before.data["tokens"] == frame.data["used"]["tokens"]
+            assert {"max_tokens", "messages_in_context", "near_limit"} <= before.data.keys()
+        before = frame
+        if frame.event == "turn_ended":
+            break
+    assert readings >= 2
+
+
+def test_without_a_place_it_begins_with_what_comes_next_and_says_where_that_is(api: Api) -> None:
+    session = api.session("now")
+    newest = api.until(session, "idle")["seq"]
+    with api.stream("GET", f"/v1/sessions/{session}/events") as answer:
+        lines = answer.iter_lines()
+        assert [next(lines), next(lines)] == ["retry: 1000", f"id: {newest}.0"]
+        api.say(session, "hello")
+        assert next(frames_of(lines)).data["seq"] == newest + 1
+
+
+def test_a_place_that_is_none_or_lies_ahead_is_refused(api: Api) -> None:
+    session = api.session("places")
+    for place in ("x", "-1", "1.2.3", "9" * 30, "5000"):
+        answer = api.get(f"/v1/sessions/{session}/events", headers={"Last-Event-ID": place})
+        assert answer.status_code == 400, place
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_client_leaves_and_the_run_goes_on(busy: Local) -> None:
+    session = busy.api.session("left")
+    busy.api.say(session, "tell me at length")
+    with busy.api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
+        next(frame for frame in frames_of(answer.iter_lines()) if frame.event == "draft")
+    assert busy.api.state(session)["state"] == "streaming"
+    assert busy.api.until(session)["ended"] == "finished"
+
+
+def test_a_client_that_reads_nothing_holds_up_nobody(busy: Local) -> None:
+    slow = busy.api.session("slow")
+    with busy.api.stream("GET", f"/v1/sessions/{slow}/events?after=0"):
+        for number in range(3):
+            busy.api.say(slow, "tell me at length", id=f"slow-{number}", kind="follow_up")
+        quick = busy.api.session("quick")
+        busy.api.say(quick, "look at the bung")
+        assert busy.api.until(quick)["ended"] == "finished"
+        assert busy.api.until(slow)["ended"] == "finished"
+
+
+def test_a_deleted_session_ends_its_streams(api: Api) -> None:
+    session = api.session("deleted")
+    with api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
+        lines = answer.iter_lines()
+        next(frames_of(lines))
+        assert api.delete(f"/v1/sessions/{session}").status_code == 204
+        assert all(frame.event for frame in frames_of(lines)), "the stream ends by itself"
+
+
+def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
+    from ullage.runtime.agent import Agent
+    from ullage.runtime.hosting import Host
+    from ullage.server.following import frames
+
+    async def hear() -> list[bytes]:
+        agent = Agent("anthropic:claude-haiku-4-5", store=tmp_path / "s.db", environment={}, config=False)
+        async with Host(agent) as host:
+            await host.store.create("quiet")
+            chunks = frames(host, "quiet", Place(0), asyncio.Event(), heartbeat_s=0.01)
+            heard = [await anext(chunks) for _ in range(3)]
+            await chunks.aclose()
+            return heard
+
+    first, *comments = asyncio.run(hear())
+    assert first == b"retry: 1000\nid: 0.0\n\n"
+    assert comments == [b": still here\n\n"] * 2
+
+
+def test_a_place_is_read_as_it_is_written() -> None:
+    assert place_of(str(Place(12, 3))) == Place(12, 3)
+    assert place_of("7") == Place(7, 0)
+
+
+def test_pieces_are_counted_per_call() -> None:
+    from ullage.events import CallEnded, CallStarted, Queued
+    from ullage.messages import Message
+    from ullage.store.store import DraftPiece
+
+    place = moved(Place(4, 9), CallStarted(call="a", seq=5))
+    place = moved(place, DraftPiece("a", 0, "text", "p", "x"))
+    assert place == Place(5, 1)
+    place = moved(place, Queued(message=Message(id="m", role="user"), kind="steer", position=1, seq=6))
+    assert place == Place(6, 1), "pieces that came before another event were had"
+    place = moved(place, CallStarted(call="b", purpose="summary", seq=7))
+    assert place == Place(7, 1)
+    assert moved(place, CallEnded(call="a", seq=8)) == Place(8, 0)
+
+
+def test_frames_are_one_line_of_data_each(api: Api) -> None:
+    session = api.session("lines")
+    api.say(session, "two\nlines\r\nand a\u2028separator")
+    with api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
+        for line in answer.iter_raw():
+            for each in line.split(b"\n"):
+                assert each == b"" or each.startswith((b"event: ", b"id: ", b"data: ", b"retry: ", b": ")), each
+                if each.startswith(b"data: "):
+                    json.loads(each[6:])
+            if b"event: turn_ended" in line:
+                break
