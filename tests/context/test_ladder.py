@@ -1,10 +1,13 @@
+from collections.abc import Callable
+from typing import cast
+
 import pytest
 
 from tests.context.sessions import FakeModel, climbed, fold_of, reported, turns, words
 from tests.meter.session import answer, result, said
-from ullage.context.ladder import Climb, Commit, Ladder, Stuck
+from ullage.context.ladder import MOST_CALLS, RUNGS, Climb, Commit, Ladder, Stuck
 from ullage.context.situation import Situation
-from ullage.context.strategy import Ask, Declined
+from ullage.context.strategy import Ask, Candidate, Declined, Proposal
 from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, MessageAdded
 from ullage.messages import ImagePart, Message, TextPart
 
@@ -142,6 +145,68 @@ def test_a_strategy_that_asks_for_more_calls_than_it_announced_is_passed_over() 
     ended = climbed(Situation(fold=fold_of(*turns(2))), model, Ladder((Greedy(),))).end
     assert isinstance(ended, Stuck)
     assert len(model.calls) == 2
+
+
+class Broken:
+    """A strategy that does something else than it should: ``does`` is called in the place of it."""
+
+    name = "broken"
+
+    def __init__(self, does: Callable[[], object], calls: object = 0) -> None:
+        self.does = does
+        self.calls = calls
+
+    def calls_at_most(self, situation: Situation) -> int:
+        return self.calls() if callable(self.calls) else cast(int, self.calls)
+
+    def propose(self, situation: Situation, answers: object) -> Proposal:
+        return cast(Proposal, self.does())
+
+
+class SpeechlessError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("it can't be said")
+
+
+def raising(problem: Exception) -> Callable[[], object]:
+    def does() -> object:
+        raise problem
+
+    return does
+
+
+def torn() -> object:
+    """A candidate that nobody can look at."""
+    return Candidate(CompactionCommitted(compaction="c", replaced=cast(tuple[Message, ...], (None,))))
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (Broken(raising(ZeroDivisionError("by nothing"))), "ZeroDivisionError: by nothing"),
+        (Broken(raising(SpeechlessError())), "SpeechlessError"),
+        (Broken(raising(RecursionError("for ever"))), "for ever"),
+        (Broken(lambda: None), "NoneType, which is no proposal"),
+        (Broken(torn), "raised AttributeError"),
+        (Broken(lambda: Ask((), (), 1, 1), raising(KeyError("calls"))), "more calls than it said"),
+    ],
+)
+def test_a_strategy_that_raises_is_passed_over_and_the_ones_below_it_help(broken: Broken, said: str) -> None:
+    situation = Situation(fold=fold_of(*turns(25, size=200)))
+    outcome = climbed(situation, FakeModel(), Ladder((broken, *RUNGS)))
+    assert isinstance(outcome.end, Commit) and outcome.end.rung == "summary"
+    rolled = [each for each in outcome.events if isinstance(each, CompactionRolledBack)]
+    assert [(each.rung, each.reason) for each in rolled][:1] == [("broken", "failed")]
+    assert said in rolled[0].note
+
+
+def test_a_strategy_that_asks_for_ever_gets_a_bounded_number_of_calls() -> None:
+    model = FakeModel()
+    endless = Broken(lambda: Ask((), (), 1, 1), 10**9)
+    situation = Situation(fold=fold_of(*turns(25, size=200)))
+    ladder = Ladder((endless, *RUNGS))
+    assert isinstance(climbed(situation, model, ladder).end, Commit)
+    assert len(model.calls) <= ladder.calls_at_most(situation) <= MOST_CALLS + 7
 
 
 def test_without_strategies_nothing_happens() -> None:

@@ -28,7 +28,7 @@ from ullage.context.digest import Digests
 from ullage.context.drop import DropOldest, least
 from ullage.context.proof import Verdict, prove
 from ullage.context.situation import Situation
-from ullage.context.strategy import Ask, Candidate, Declined, Reason, Strategy, SummaryAnswer
+from ullage.context.strategy import Ask, Candidate, Declined, Proposal, Reason, Strategy, SummaryAnswer
 from ullage.context.summary import Summarize, SummarizePieces
 from ullage.context.trim import Trim
 from ullage.errors import ContextUnfixable
@@ -36,6 +36,10 @@ from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionS
 
 LARGEST: Final = 5
 """How many of the largest things an error names."""
+
+
+MOST_CALLS: Final = 50
+"""Model calls that one strategy gets at the most, whatever it says: more than any of ours needs with its settings."""
 
 
 class Setback(NamedTuple):
@@ -106,24 +110,28 @@ class Ladder:
 
     def calls_at_most(self, situation: Situation) -> int:
         """The most model calls that a compaction can take, known before the first."""
-        return sum(rung.calls_at_most(situation) for rung in self.rungs)
+        return sum(_calls_at_most(rung, situation) for rung in self.rungs)
 
     def next(self, situation: Situation, climb: Climb) -> Step:
-        """What to do next. Ends after at most ``calls_at_most`` calls, whatever the answers are. Never raises."""
+        """What to do next. Ends after at most ``calls_at_most`` calls, whatever the answers are. Never raises.
+
+        A strategy that raises is passed over like one that declines: the ones below it still help.
+        """
         setbacks: list[Setback] = []
         while climb.rung < len(self.rungs):
             rung = self.rungs[climb.rung]
-            proposal = rung.propose(situation, climb.answers)
+            found = _proposed(rung, situation, climb.answers, must_fit_only=self._is_last_way_out(situation, climb))
+            proposal = found.proposal
             match proposal:
-                case Ask() if len(climb.answers) < rung.calls_at_most(situation):
+                case Ask() if len(climb.answers) < _calls_at_most(rung, situation):
                     return self._call(situation, climb, proposal, setbacks)
                 case Ask():
                     setback = Setback(rung.name, "failed", "It asks for more calls than it said it would.")
                 case Candidate():
-                    verdict = prove(situation, proposal.event, must_fit_only=self._is_last_way_out(situation, climb))
-                    if verdict.reason is None:
-                        return self._commit(situation, climb, rung.name, proposal, verdict, setbacks)
-                    setback = Setback(rung.name, verdict.reason, verdict.note)
+                    assert found.verdict is not None, "a candidate is proved where it is proposed"
+                    if found.verdict.reason is None:
+                        return self._commit(situation, climb, rung.name, proposal, found.verdict, setbacks)
+                    setback = Setback(rung.name, found.verdict.reason, found.verdict.note)
                 case Declined():
                     setback = Setback(rung.name, proposal.reason, proposal.note)
             setbacks.append(setback)
@@ -173,6 +181,44 @@ class Ladder:
             _ended(situation, said.reason, note),
         )
         return Stuck(events, climb, error)
+
+
+class _Proposed(NamedTuple):
+    """What a strategy gave, and for a candidate the verdict on it."""
+
+    proposal: Proposal
+    verdict: Verdict | None = None
+
+
+def _proposed(
+    rung: Strategy, situation: Situation, answers: tuple[SummaryAnswer, ...], *, must_fit_only: bool
+) -> _Proposed:
+    """What a strategy proposes. One that raises, or gives what can't be looked at, is a rung that failed."""
+    try:
+        proposal: object = rung.propose(situation, answers)
+        match proposal:
+            case Candidate():
+                return _Proposed(proposal, prove(situation, proposal.event, must_fit_only=must_fit_only))
+            case Ask() | Declined():
+                return _Proposed(proposal)
+    except Exception as problem:  # noqa: BLE001 - a strategy may be a user's: whatever it raises must not end the session
+        return _Proposed(Declined("failed", f"The strategy raised {type(problem).__name__}: {_said(problem)}"))
+    return _Proposed(Declined("failed", f"The strategy gave {type(proposal).__name__}, which is no proposal."))
+
+
+def _calls_at_most(rung: Strategy, situation: Situation) -> int:
+    """The calls a strategy may ask for; none for one that can't say, and never more than ``MOST_CALLS``."""
+    try:
+        return min(int(rung.calls_at_most(situation)), MOST_CALLS)
+    except Exception:  # noqa: BLE001 - as for what it proposes
+        return 0
+
+
+def _said(problem: Exception) -> str:
+    try:
+        return str(problem)[:500]
+    except Exception:  # noqa: BLE001 - an exception's own __str__ may be what is broken
+        return "it can't say what"
 
 
 def unfixable(situation: Situation) -> ContextUnfixable | None:

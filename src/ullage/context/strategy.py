@@ -50,8 +50,8 @@ Before any call: ``nothing_to_do``; ``not_worth_it`` (the cache costs more than 
 request of that kind fits into the window). Of the result: ``too_large`` (over the input limit), ``above_point``,
 ``no_progress``, ``uncovered`` (messages unaccounted for), ``touched`` (something that must stay), ``invalid`` (the wire
 would reject it), ``bytes``, ``images``. Of a summary: ``empty``, ``longer``, ``echo``, ``truncated``, ``refused``,
-``reasoning_only``, ``tool_call``, ``failed`` (the call itself). ``changed``: a prepared summary's prefix is not what it
-was.
+``reasoning_only``, ``tool_call``, ``failed`` (the call itself, or a strategy that raised). ``changed``: a prepared
+summary's prefix is not what it was.
 """
 
 
@@ -111,5 +111,8 @@ class Strategy(Protocol):
         ...
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
-        """The next call it needs, or what it would commit, given the answers to all its calls so far. Never raises."""
+        """The next call it needs, or what it would commit, given the answers to all its calls so far.
+
+        One that raises is passed over, with what it raised in the ``CompactionRolledBack`` of its rung.
+        """
         ...

@@ -22,6 +22,8 @@ from pathlib import Path
 
 import msgspec
 
+from ullage.context.ladder import RUNGS
+from ullage.context.strategy import Strategy
 from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
 from ullage.events import Calibrated, Event, SessionStarted, SettingsChanged
 from ullage.messages import SystemBlock, clean_text
@@ -61,7 +63,8 @@ class Agent:
     a path, a ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins
     over all other places where one can be said; ``config=False`` reads no ``ullage.toml``. What sessions learn about
     a model is kept for later ones, unless it is a cloud provider's double on this machine; ``learns`` says otherwise.
-    Keys come from the environment alone. Raises ``SettingError``.
+    Keys come from the environment alone. ``strategies`` are tried in this order when a session has to become smaller
+    (docs/compaction.md). Raises ``SettingError``.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Agent:
         tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
+        strategies: Iterable[Strategy] = RUNGS,
         store: Store | Path | str | None = None,
         environment: Mapping[str, str] | None = None,
         config: bool = True,
@@ -94,6 +98,7 @@ class Agent:
         self._servers: tuple[McpServer, ...] = ()
         self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
         self._hooks = tuple(hooks)
+        self._strategies = tuple(strategies)
         self._data = data_directory(self._environment)
         self._given_store = store
         self._given_client: Client | None = None
@@ -182,6 +187,7 @@ class Agent:
             tools=self._tools,
             system=self._system,
             hooks=self._hooks,
+            strategies=self._strategies,
             clock=time.time,
         )
 

@@ -13,6 +13,7 @@ from ullage.agent.memory import Memory, remember
 from ullage.errors import UnreadableInput
 from ullage.meter import snapshot
 from ullage.meter.meter import Meter
+from ullage.runtime.compactions import Compactions
 from ullage.runtime.ledger import Ledger
 from ullage.runtime.work import Shared, Work
 from ullage.store.store import Checkpoint, Store
@@ -55,6 +56,7 @@ async def opened(shared: Shared, session: str) -> Work:
         tools=shared.tools(settings),
         memory=folds.memory,
         checkpointed=folds.covered,
+        compactions=Compactions(strategies=shared.strategies),
     )
     ledger.listeners.append(work.note)
     return work
