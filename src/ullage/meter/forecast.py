@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import hypot
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace as with_changes
 
@@ -55,6 +55,10 @@ class Fixed(NamedTuple):
     def tokens(self) -> float:
         """All of it."""
         return sum(self.system) + self.tools.tokens + self.answer + self.overhead
+
+
+TURNED: Final = "Here earlier reasoning is counted the other way round than the rule for this model says ({rule})."
+"""The note of a reading whose conversation has shown a reasoning rule to be otherwise."""
 
 
 class Forecaster:
@@ -272,9 +276,7 @@ class Forecaster:
             removed=gone,
             reasoning=earlier + estimate.reasoning_kept,
             label=_label(anchor, estimate, removed=removed, changed=changed),
-            notes=(f"This conversation showed rule {estimate.rule} to be the other way round.",)
-            if estimate.flipped
-            else (),
+            notes=(TURNED.format(rule=estimate.rule),) if estimate.flipped else (),
         )
 
     def learn(
