@@ -487,8 +487,7 @@ class Chat(App[str]):
                     if one.name == call.name:
                         await self.session.approve(one.call_id)
             else:
-                note = "" if key == "y" else "The user does not allow this call."
-                await self.session.approve(call.call_id, key == "y", note)
+                await self.session.approve(call.call_id, key == "y")
         except UllageError as problem:
             self._fail(problem)
         self._is_stale = True

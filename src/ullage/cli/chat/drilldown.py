@@ -141,7 +141,8 @@ def _row_level(window: Window, place: int, width: int, *, by_size: bool) -> Leve
         return Level("Context", ())
     path = f"Context › {printable(row.name)}  {number(row.tokens)} {SOURCES[row.source]}"
     if row.name == "Messages":
-        return Level(path, tuple(_messages(window, width, by_size=by_size)))
+        own = Choice((Span("Each is an estimate of its own; together they need not be the row's number.", "dim"),))
+        return Level(path, (*_messages(window, width, by_size=by_size), Choice(()), own))
     if row.name.startswith(("Tools", "Deferred")):
         whole = window.reading.window.tokens or window.reading.used.tokens
         return Level(path, tuple(_tools(row.children, whole, width, window.tools)))

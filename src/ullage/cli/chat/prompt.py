@@ -14,6 +14,7 @@ from ullage.cli.chat.rendering import visible
 TALLEST: Final = 8
 """Lines of the input before it scrolls."""
 
+HINT: Final = "Enter sends · Ctrl+J new line · / commands"
 PASTED_WHOLE: Final = 4_000
 """Characters of a paste that are shown as they are; a longer one stands as a word and is sent whole."""
 
@@ -42,7 +43,9 @@ class Prompt(TextArea):
             self.what = what
 
     def __init__(self, *, id: str) -> None:
-        super().__init__(id=id, soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True)
+        super().__init__(
+            id=id, soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True, placeholder=HINT
+        )
         self.earlier: list[str] = []
         self.can_edit_waiting: Callable[[], bool] = lambda: False
         self.complete: Callable[[int], bool] = lambda step: False

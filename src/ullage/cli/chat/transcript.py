@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from msgspec.structs import replace as replace_field
+
 from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
 from ullage.cli.chat.notices import notice
 from ullage.cli.text import Span
@@ -16,14 +18,17 @@ from ullage.events import (
     ApprovalGiven,
     CallEnded,
     CallStarted,
+    Cancelled,
     CompactionCommitted,
     Event,
     MessageAdded,
     Pruned,
     Rewound,
+    SettingsChanged,
     ToolEnded,
     ToolStarted,
     TurnEnded,
+    TurnPaused,
     TurnStarted,
     Uncompacted,
 )
@@ -54,6 +59,8 @@ class Transcript:
         self._written: list[str] = []
         """The parts of the answer under way."""
         self._in_turn = False
+        self._was_cancelled = False
+        self._failed_with = ""
 
     def apply_all(self, events: Iterable[Event | DraftPiece]) -> None:
         """Take in many events."""
@@ -89,16 +96,24 @@ class Transcript:
                 self._in_turn = True
             case TurnEnded():
                 self._in_turn = False
+                if event.reason == "cancelled" and not self._was_cancelled:
+                    self.entries.append(Notice(line=(Span("cancelled", "warn"),)))
+                self._was_cancelled = False
+            case Cancelled():
+                self._was_cancelled = True
+            case TurnPaused(reason="failed") if event.note and event.note == self._failed_with:
+                event = replace_field(event, note="")
             case Rewound() if self._in_turn:
                 self.entries.append(Notice(line=(Span("the answer broke off and is asked for again", "warn"),)))
                 return before
             case CallEnded(purpose="main", outcome="failed"):
+                self._failed_with = event.error
                 return min(self._drop_unfinished(), self._notice(event))
         self._note_undoable(event)
         return min(before, self._notice(event))
 
     def _notice(self, event: Event) -> int:
-        line = notice(event)
+        line = () if isinstance(event, SettingsChanged) and not self.entries else notice(event)
         if line:
             self.entries.append(Notice(line=line))
         return len(self.entries) - bool(line)
