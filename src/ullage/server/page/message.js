@@ -154,7 +154,7 @@ export class Drawing {
     const holder = h("div", { class: "fold-body" });
     const fold = h("details", { class: `fold ${kind}`, "data-part": id, "data-message": message || null }, h("summary", {}, label), holder);
     const open = () => {
-      if (fold.open && !holder.firstChild) holder.append(...[body()].flat(3).filter(Boolean));
+      if (fold.open && !holder.firstChild) holder.append(...[body()].flat(Infinity).filter(Boolean));
     };
     fold.addEventListener("toggle", () => {
       this.opened.set(id, fold.open);

@@ -1,0 +1,151 @@
+"""What waits: shown as waiting, delivered, edited, taken back; and a tool call that waits for a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.server.page.screen import Open
+from tests.server.served import Local, script, serving
+from ullage.simulators import running
+
+ANSWERS = (
+    {"when": {"contains": "at length", "after": "user"}, "text": "The cask was filled in spring. " * 400},
+    {"when": {"contains": "draw", "after": "user"}, "calls": [{"name": "draw", "arguments": {"litres": 2}}]},
+    {"when": {"contains": "wait", "after": "user"}, "calls": [{"name": "wait", "arguments": {"name": "tap"}}]},
+    {"text": "Done."},
+)
+
+
+class Taps:
+    """Tools that run until they are told to end; ``open`` is told by the test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    async def wait(self, name: str) -> str:
+        """Wait until something is opened."""
+        while not (self.folder / name).exists():
+            await asyncio.sleep(0.02)
+        return f"{name} is open"
+
+    async def draw(self, litres: int) -> str:
+        """Draw wine."""
+        return f"{litres} litres were drawn"
+
+
+@pytest.fixture(scope="module")
+def taps(tmp_path_factory: pytest.TempPathFactory) -> Taps:
+    return Taps(tmp_path_factory.mktemp("taps"))
+
+
+@pytest.fixture(scope="module")
+def local(taps: Taps) -> Iterator[Local]:
+    with (
+        running(script(*ANSWERS, delay_s=0.02)) as provider,
+        serving(
+            provider.url("anthropic"), taps.folder / "sessions.db", tools=[taps.wait, taps.draw], approve=["draw"]
+        ) as server,
+    ):
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def closed(taps: Taps) -> None:
+    (taps.folder / "tap").unlink(missing_ok=True)
+
+
+def test_a_steer_is_shown_as_queued_until_it_is_delivered(local: Local, open_page: Open, taps: Taps) -> None:
+    screen = open_page(local.url, local.api.session("steered"))
+    screen.say("Please wait for the tap.")
+    expect(screen.find(".fold.tool .tag")).to_have_text("running …")
+    expect(screen.find("#activity")).to_have_text("tools run …")
+    screen.say("Hurry up.")
+    waiting = screen.find("#queue .waiting")
+    expect(waiting).to_contain_text("Hurry up.")
+    expect(waiting.locator(".tag")).to_have_text("steer")
+    expect(screen.find("article.user")).to_have_count(1)
+    (taps.folder / "tap").touch()
+    expect(screen.find("article.user").last).to_contain_text("Hurry up.")
+    expect(screen.find("#waiting")).to_be_hidden()
+    screen.is_at_rest()
+    roles = [message["role"] for message in local.api.messages("steered")]
+    assert roles == ["user", "assistant", "tool", "user", "assistant"]
+
+
+def test_a_follow_up_waits_for_the_end_of_the_turn(local: Local, open_page: Open, taps: Taps) -> None:
+    screen = open_page(local.url, local.api.session("followed"))
+    screen.say("Please wait for the tap.")
+    expect(screen.find(".fold.tool .tag")).to_have_text("running …")
+    screen.find("#say").fill("And then this.")
+    screen.find("#follow-up").click()
+    expect(screen.find("#queue .waiting .tag")).to_have_text("follow-up")
+    screen.say("And that.", key="Control+Enter")
+    expect(screen.find("#queue .waiting")).to_have_count(2)
+    (taps.folder / "tap").touch()
+    local.api.until("followed")
+    expect(screen.find("article.user")).to_have_count(3)
+    roles = [message["role"] for message in local.api.messages("followed")]
+    assert roles[:4] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_a_waiting_message_can_be_edited_and_another_taken_back(local: Local, open_page: Open, taps: Taps) -> None:
+    screen = open_page(local.url, local.api.session("edited"))
+    screen.say("Please wait for the tap.")
+    expect(screen.find(".fold.tool .tag")).to_have_text("running …")
+    screen.say("First.")
+    screen.say("Second.")
+    expect(screen.find("#queue .waiting")).to_have_count(2)
+    screen.find("#queue .waiting", has_text="First.").get_by_role("button", name="Edit").click()
+    screen.find("#queue textarea").fill("First, and better.")
+    screen.find("#queue textarea").press("Enter")
+    expect(screen.find("#queue .waiting", has_text="First, and better.")).to_be_visible()
+    screen.find("#queue .waiting", has_text="Second.").get_by_role("button", name="Withdraw").click()
+    expect(screen.find("#queue .waiting")).to_have_count(1)
+    (taps.folder / "tap").touch()
+    local.api.until("edited")
+    said = [message["parts"][0]["text"] for message in local.api.messages("edited") if message["role"] == "user"]
+    assert said == ["Please wait for the tap.", "First, and better."]
+
+
+def test_a_message_that_a_cancel_gives_back_can_be_written_again(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("returned"))
+    screen.say("Tell me at length.")
+    expect(screen.find("article.draft")).to_be_visible()
+    screen.say("Never delivered.", key="Control+Enter")
+    expect(screen.find("#queue .waiting")).to_have_count(1)
+    screen.find("#cancel").click()
+    mark = screen.marks("Given back")
+    expect(mark).to_contain_text("Never delivered.")
+    mark.get_by_role("button").click()
+    expect(screen.find("#say")).to_have_value("Never delivered.")
+
+
+def test_a_tool_call_waits_for_a_person_who_sees_its_arguments(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("approved"))
+    screen.say("Please draw.")
+    box = screen.find(".approval")
+    expect(box).to_be_visible()
+    expect(screen.find("#activity")).to_have_text("waits")
+    expect(screen.find(".fold.tool .arguments")).to_contain_text("litres: 2")
+    screen.page.reload()
+    box.get_by_role("button", name="Approve").click()
+    expect(box).to_be_hidden()
+    expect(screen.answers().last).to_contain_text("Done.")
+    screen.find(".fold.tool summary").first.click()
+    expect(screen.find(".fold-body").first).to_contain_text("2 litres were drawn")
+
+
+def test_a_denial_is_said_to_the_model(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("denied"))
+    screen.say("Please draw.")
+    screen.find(".approval input").fill("Not before noon.")
+    screen.find(".approval").get_by_role("button", name="Deny").click()
+    expect(screen.find(".tag.state-denied")).to_be_visible()
+    local.api.until("denied")
+    (result,) = [message for message in local.api.messages("denied") if message["role"] == "tool"]
+    assert "Not before noon." in str(result)

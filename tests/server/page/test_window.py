@@ -1,0 +1,166 @@
+"""The right column: what fills the window, down to one message; how it grew; what was compacted, and undoing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.server.page.screen import Open, Screen
+from tests.server.served import Local, script, serving
+from ullage.simulators import running
+
+SUMMARY = "## Goal\nLook at the logs.\n## State\nThree files were read, nothing failed so far. Next: the fourth."
+ANSWERS = (
+    {"when": {"contains": "summar"}, "text": SUMMARY},
+    {"when": {"after": "user"}, "calls": [{"name": "read_log", "arguments": {"n": n}} for n in (1, 2)]},
+    {"when": {"after": "tool"}, "text": "All fine in these logs, nothing to report but the usual. " * 5},
+)
+SMALL = {"name": "small", "like": "claude-opus-4-6", "window": 16_000, "max_output": 2_000}
+
+
+def read_log(n: int) -> str:
+    """Read a log."""
+    return f"log {n}: " + " ".join(f"line {i} cask {i * n % 97} ok" for i in range(120))
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    with (
+        running(script(*ANSWERS, models=[SMALL])) as provider,
+        serving(
+            provider.url("anthropic"),
+            tmp_path_factory.mktemp("window") / "sessions.db",
+            model="anthropic:small",
+            window=16_000,
+            tools=[read_log],
+        ) as server,
+    ):
+        yield server
+
+
+def fill(screen: Screen, local: Local, session: str, turns: int) -> None:
+    """Turns that are said on the page, each until it rests."""
+    for turn in range(turns):
+        screen.say(f"Turn {turn}: never forget the rule number {turn}, look at the logs.")
+        expect(screen.find("article.user", has_text=f"Turn {turn}:")).to_be_attached()
+        local.api.until(session)
+
+
+def test_three_clicks_lead_to_one_message_and_its_tokens(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("drilled"))
+    fill(screen, local, "drilled", 2)
+    screen.is_at_rest()
+    screen.row("Messages/Tool results").click()
+    screen.row("Messages/Tool results/read_log").click()
+    item = screen.find("#rows .item").first
+    largest = local.api.get("/v1/sessions/drilled/largest").json()["largest"]
+    known = next(one for one in largest if one["row"] == "Tool results")
+    expect(item).to_contain_text(f"{known['tokens']:,}")
+    item.click()
+    shown = screen.find(".shown")
+    expect(shown).to_be_in_viewport()
+    expect(shown.locator(".tokens").first).to_have_text(f"{known['tokens']:,} tokens")
+    expect(shown).to_contain_text("cask")
+
+
+def test_the_same_way_leads_there_with_keys_alone(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("keyed"))
+    fill(screen, local, "keyed", 1)
+    screen.is_at_rest()
+    row = screen.row("Messages/You")
+    expect(row).to_be_visible()
+    row.focus()
+    row.press("Enter")
+    expect(screen.row("Messages/You")).to_be_focused()
+    expect(screen.row("Messages/You")).to_have_attribute("aria-expanded", "true")
+    expect(screen.find("#rows .item")).to_have_count(1)
+    screen.page.keyboard.press("Tab")
+    expect(screen.find("#rows .item")).to_be_focused()
+    screen.page.keyboard.press("Enter")
+    expect(screen.find("article.user.shown")).to_be_focused()
+
+
+def test_prunes_and_compactions_are_marked_and_can_be_undone(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("compacted"))
+    fill(screen, local, "compacted", 12)
+    screen.is_at_rest()
+    marks = screen.find(".mark.compaction")
+    expect(marks.first).to_be_attached()
+    steps = local.api.get("/v1/sessions/compacted/steps").json()["steps"]
+    for kind in ("prune", "compaction"):
+        expect(screen.find(f".chart-mark.{kind}")).to_have_count(sum(kind in step["marks"] for step in steps))
+    assert any("compaction" in step["marks"] or "prune" in step["marks"] for step in steps)
+    reading = local.api.get("/v1/sessions/compacted/context").json()
+    expect(screen.find("#limits dd").last).to_have_text(str(reading["compactions"]))
+    screen.find("#compact-instructions").fill("Keep the rules.")
+    screen.find("#compact").click()
+    expect(screen.marks("Compaction asked for: Keep the rules.")).to_be_attached()
+    done = screen.marks("Compacted").last
+    expect(done).to_contain_text("summarised")
+    local.api.until("compacted")
+    expect(screen.find("article.away").first).to_be_attached()
+    small = screen.used
+    done.get_by_role("button", name="Undo").click()
+    expect(screen.marks("Uncompacted")).to_be_visible()
+    local.api.until("compacted")
+    reading = local.api.get("/v1/sessions/compacted/context").json()
+    expect(screen.find(".used-number")).to_have_text(f"{reading['used']['tokens']:,}")
+    assert reading["used"]["tokens"] > small
+
+
+def test_marks_are_there_again_after_the_page_was_loaded_anew(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("again"))
+    fill(screen, local, "again", 1)
+    screen.find("#compact").click()
+    expect(screen.marks("Compaction asked for")).to_be_attached()
+    local.api.until("again")
+    expect(screen.find(".mark")).not_to_have_count(1)
+    before = screen.find(".mark-text").all_inner_texts()
+    screen.page.reload()
+    screen.is_live()
+    expect(screen.find(".mark-text")).to_have_text(before)
+
+
+def test_the_chart_says_estimate_and_actual_of_the_call_that_is_chosen(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("charted"))
+    fill(screen, local, "charted", 2)
+    steps = local.api.get("/v1/sessions/charted/steps").json()["steps"]
+    said = screen.find(".chart-said")
+    last, first = steps[-1], steps[0]
+    expect(said).to_contain_text(f"Call {last['number']}: {last['tokens']:,}")
+    screen.find(".chart").focus()
+    for _ in steps:
+        screen.page.keyboard.press("ArrowLeft")
+    expect(said).to_contain_text(f"Call 1: {first['tokens']:,}")
+    expect(said).to_contain_text(f"estimate {first['estimated']:,}, actual {first['actual']:,}")
+    screen.find(".chart-table summary").click()
+    expect(screen.find(".chart-table tbody tr")).to_have_count(len(steps))
+
+
+def test_a_change_of_settings_moves_the_compaction_point_at_once(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("changed"))
+    screen.find("#settings-fold summary").click()
+    screen.find("#setting-trigger").fill("0.5")
+    screen.find("#setting-trigger").press("Enter")
+    expect(screen.find("#limits dd").first).to_have_text("8,000")
+    expect(screen.find(".tick.compacts")).to_have_text("compacts at 8k")
+    screen.find("#setting-trigger").fill("many")
+    screen.find("#setting-trigger").press("Enter")
+    expect(screen.find(".notice")).to_contain_text("trigger")
+    assert screen.refused == [422]
+
+
+def test_a_pin_is_shown_and_where_a_message_is_can_be_asked(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("pinned"))
+    fill(screen, local, "pinned", 1)
+    message = screen.find("article.user")
+    message.hover()
+    message.get_by_role("button", name="Pin").click()
+    expect(message.locator(".tag")).to_have_text("pinned")
+    message.hover()
+    message.get_by_role("button", name="Where?").click()
+    expect(screen.find("dialog")).to_contain_text("It is in the window as it was said. It is pinned.")
+    screen.page.keyboard.press("Escape")
+    expect(screen.find("dialog")).to_be_hidden()
