@@ -1,14 +1,22 @@
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.meter.session import answer, result, said
-from ullage.messages import Message
+from ullage.messages import Message, ProviderData, ReasoningPart
 from ullage.reasoning import (
     RULES,
+    Maker,
     ReasoningPolicy,
     SentBack,
     Strip,
+    bare_model,
     begins_turn,
+    family_of,
     is_counted,
+    is_foreign,
+    is_native,
+    last_turn,
     need_for,
     rule_for,
     select,
@@ -196,3 +204,85 @@ def test_every_rule_but_the_last_says_from_how_much_it_was_read() -> None:
     assert RULES[-1].n == 0
     names = [rule.name for rule in RULES]
     assert len(names) == len(set(names))
+
+
+def made_by(message: Message, wire: str, provider: str, model: str) -> Message:
+    """The message with reasoning that this model made."""
+    data = ProviderData(data=msgspec.Raw(b"{}"), wire=wire, provider=provider, model=model)
+    parts = tuple(replace(part, provider=data) if isinstance(part, ReasoningPart) else part for part in message.parts)
+    return replace(message, parts=parts)
+
+
+CLAUDE = ("messages", "anthropic", "claude-opus-4-5")
+GPT = ("responses", "openai", "gpt-5")
+
+
+@pytest.mark.parametrize("strip", ["none", "all", "all_but_last"])
+def test_reasoning_of_another_model_is_neither_sent_nor_counted_nor_forced(strip: Strip) -> None:
+    policy = ReasoningPolicy(strip=strip)
+    foreign = tuple(made_by(message, *GPT) for message in LOOP)
+    chosen = select(foreign, policy, wire="messages", provider="anthropic", model="claude-opus-4-5")
+    assert (chosen.sent, chosen.counted, chosen.forced) == (ids(), ids(), ids())
+
+
+def test_the_last_reasoning_is_the_last_that_can_be_read() -> None:
+    mixed = (*(made_by(message, *CLAUDE) for message in TURN[:5]), made_by(TURN[5], *GPT))
+    policy = ReasoningPolicy(strip="all_but_last")
+    assert select(mixed, policy, wire="messages", provider="anthropic", model="claude-opus-4-5").sent == ids("a2")
+    assert select(mixed, policy, wire="responses", provider="openai", model="gpt-5").sent == ids("a3")
+
+
+@pytest.mark.parametrize(
+    ("maker", "asked", "foreign"),
+    [
+        (CLAUDE, ("messages", "bedrock", "us.anthropic.claude-sonnet-4-5"), False),
+        (CLAUDE, ("messages", "minimax", "minimax-m2"), True),
+        (CLAUDE, ("chat", "openrouter", "anthropic/claude-opus-4.5"), True),
+        (CLAUDE, ("messages", "", ""), False),
+        (GPT, ("responses", "openai", "gpt-5-2025-08-07"), False),
+        (GPT, ("responses", "openai", "gpt-5-mini"), True),
+        (GPT, ("responses", "azure", "gpt-5"), True),
+        (("chat", "vllm", "qwen3-8b"), ("chat", "vllm", "qwen3-32b"), False),
+        (("chat", "vllm", "qwen3-8b"), ("chat", "vllm", "glm-4.7"), True),
+        (("generateContent", "google", "gemini-3-pro"), ("generateContent", "google", "gemini-3-flash"), True),
+    ],
+)
+def test_who_can_read_whose_reasoning(maker: tuple[str, str, str], asked: tuple[str, str, str], foreign: bool) -> None:
+    assert is_foreign(Maker(*maker), Maker(*asked)) is foreign
+    assert is_native(Maker(*maker), Maker(*asked)) is not foreign
+
+
+def test_reasoning_of_which_nobody_says_who_made_it_is_not_foreign_and_yet_nobodys_own() -> None:
+    assert not is_foreign(None, Maker(*CLAUDE))
+    assert not is_native(None, Maker(*CLAUDE))
+    assert not is_foreign(Maker(*GPT), Maker("", "", "")), "where it is not known who is asked"
+
+
+def test_a_users_word_in_an_open_loop_ends_the_turn_for_gpt_and_not_for_claude() -> None:
+    steered = (*LOOP, said("u3", "and be quick"))
+    assert last_turn(steered) == (5, False)
+    assert last_turn(steered, beside=False) == (2, True)
+    policy = ReasoningPolicy(include_in_context=False)
+    assert select(steered, policy, wire="messages", model="claude-sonnet-4-5").forced == ids("a2")
+    assert select(steered, policy, wire="responses", model="gpt-5").forced == ids()
+
+
+def test_a_reminder_among_the_results_leaves_the_loop_open() -> None:
+    reminded = (*LOOP, said("note", "mind the budget", role="system"))
+    assert last_turn(reminded) == (2, True)
+
+
+def test_what_xai_counts_does_not_depend_on_what_is_sent() -> None:
+    chosen = select(LOOP, ReasoningPolicy(include_in_context=False), wire="chat", provider="xai", model="grok-4-fast")
+    assert chosen.sent == ids()
+    assert chosen.counted == ids("a1", "a2")
+
+
+def test_families_are_told_from_names() -> None:
+    names = ("anthropic/claude-opus-4.5", "gpt-5.2", "o3-mini", "devstral-small", "moonshot-v1", "my-own-model")
+    assert [family_of(name) for name in names] == ["claude", "gpt", "gpt", "mistral", "kimi", "my-own-model"]
+
+
+@pytest.mark.parametrize("name", ["gpt-5.2", "openai/gpt-5.2", "gpt-5.2-2025-12-11", "GPT-5.2-latest"])
+def test_a_model_is_the_same_whatever_its_host_and_date(name: str) -> None:
+    assert bare_model(name) == "gpt-5.2"

@@ -1,7 +1,8 @@
 """Which reasoning is sent back to the model, and which of it the next input counts.
 
-Two rules meet here. The application's own policy says what is sent; the provider says what of the sent is charged as
-input, which depends on the model, on the wire, and on whether the next request continues a tool loop or begins a turn.
+Three rules meet here. A model is sent no reasoning that it can't read; of the rest the application's own policy says
+what is sent; and the provider says what of the sent is charged as input, which depends on the model, on the wire, and
+on whether the next request continues a tool loop or begins a turn.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Protocol
 
 from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
 
@@ -29,6 +30,109 @@ class ReasoningPolicy:
 
     include_in_context: bool = True
     strip: Strip = "none"
+
+
+CLAUDE_HOSTS: Final = frozenset({"anthropic", "bedrock", "vertex", "azure", "foundry"})
+"""Who serves Claude with signatures that the others read.
+
+https://platform.claude.com/docs/en/build-with-claude/extended-thinking#differences-in-thinking-across-model-versions
+calls them compatible across platforms.
+"""
+
+FAMILIES: Final = (
+    "claude",
+    "gemini",
+    "deepseek",
+    "kimi",
+    "moonshot",
+    "mistral",
+    "magistral",
+    "devstral",
+    "codestral",
+    "ministral",
+    "grok",
+    "glm",
+    "qwen",
+    "minimax",
+    "mimo",
+)
+_ALIASES: Final = {
+    "moonshot": "kimi",
+    "magistral": "mistral",
+    "devstral": "mistral",
+    "codestral": "mistral",
+    "ministral": "mistral",
+}
+_GPT: Final = re.compile(r"gpt|codex|(^|/)o[1-9](-|$)")
+_DATED: Final = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|@\d+|-latest)$")
+
+
+class Place(Protocol):
+    """A model over a wire at a provider: what opaque data came from, and what a request goes to."""
+
+    @property
+    def wire(self) -> str: ...
+    @property
+    def provider(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+
+
+class Maker(NamedTuple):
+    """A place by its names alone."""
+
+    wire: str
+    provider: str
+    model: str
+
+
+@lru_cache(maxsize=512)
+def family_of(model: str) -> str:
+    """The family a model's name belongs to; the name itself, without host and date, where it is none we know."""
+    name = model.lower()
+    found = next((family for family in FAMILIES if family in name), "")
+    if not found and _GPT.search(name):
+        return "gpt"
+    return _ALIASES.get(found, found) or bare_model(model)
+
+
+@lru_cache(maxsize=512)
+def bare_model(model: str) -> str:
+    """A model's name without its host (``openai/gpt-5``) and without the date of its version."""
+    return _DATED.sub("", model.lower().rpartition("/")[2])
+
+
+def same_house(data: Place, asked: Place) -> bool:
+    """Whether data of a provider comes from the wire and the host that the request goes to. Unnamed hosts fit."""
+    if data.wire != asked.wire:
+        return False
+    if data.provider == asked.provider or not data.provider or not asked.provider:
+        return True
+    return asked.wire == "messages" and data.provider in CLAUDE_HOSTS and asked.provider in CLAUDE_HOSTS
+
+
+def is_native(data: Place | None, asked: Place) -> bool:
+    """Whether the model asked can read this opaque data: its own wire and host, and a model that reads the other's.
+
+    Claude drops by itself what it can't read and needs the rest in place
+    (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking), so all Claude models count as one. Chat
+    carries plain text. Encrypted reasoning and Gemini's signatures belong to one model.
+    """
+    if data is None or not same_house(data, asked):
+        return False
+    if not data.model or not asked.model or data.model == asked.model:
+        return True
+    if asked.wire in ("responses", "generateContent"):
+        return bare_model(data.model) == bare_model(asked.model)
+    return family_of(data.model) == family_of(asked.model)
+
+
+def is_foreign(data: Place | None, asked: Place) -> bool:
+    """Whether another made this reasoning than the model asked could read it from: then it is never sent.
+
+    Where nobody says who made it (a log that keeps no opaque data), or who is asked, it is not taken to be foreign.
+    """
+    return data is not None and bool(asked.wire) and not is_native(data, asked)
 
 
 class Rule(NamedTuple):
@@ -152,7 +256,10 @@ def need_for(wire: str, model: str) -> Need | None:
 
 
 class Selection(NamedTuple):
-    """Ids of reasoning parts: what is sent, what of that the next input counts, what only a wire's need sends."""
+    """Ids of reasoning parts: what is sent, what of that the next input counts, what only a wire's need sends.
+
+    A provider that counts what was not sent back counts more than is ``sent``.
+    """
 
     sent: frozenset[str]
     counted: frozenset[str]
@@ -170,56 +277,99 @@ def select(
 ) -> Selection:
     """What of the reasoning in ``messages`` the next request carries, and what of that is counted.
 
-    The one place where this is decided: the encoder drops what is not ``sent``, the meter counts what is ``counted``.
-    Inside an open tool loop the wire's need wins over the policy, and those parts are in ``forced``.
+    The encoder drops what is not ``sent``; the meter's running sums (``meter/carried.py``) come to what is ``counted``.
+    Inside an open tool loop the wire's need wins over the policy, and those parts are in ``forced``. Foreign reasoning
+    is in none of the three.
     """
-    start = turn_start(messages)
-    chosen = _by_policy(messages, policy)
+    asked = Maker(wire, provider, model)
+    rule = rule_for(wire, provider, model, stream=stream)
+    turn = last_turn(messages, beside=rule.beside)
+    readable = tuple(_ids(messages, asked))
+    chosen = _by_policy(messages, readable, policy)
     forced: frozenset[str] = frozenset()
-    if need_for(wire, model) is not None and _is_open_loop(messages[start:]):
-        forced = frozenset(_ids(_with_calls(messages[start:]))) - chosen
+    if turn.is_open and need_for(wire, model) is not None:
+        forced = frozenset(_ids(_with_calls(messages[turn.start :]), asked)) - chosen
     sent = chosen | forced
     if not wire and not model:
         return Selection(sent, sent, forced)
-    rule = rule_for(wire, provider, model, stream=stream)
-    ended = not _is_open_loop(messages[start:])
-    now = frozenset(_ids(messages[start:])) if rule.loop and (not ended or rule.turns) else frozenset()
-    before = frozenset(_ids(messages[:start])) if rule.turns else frozenset()
-    return Selection(sent, sent & (now | before), forced)
+    now = frozenset(_ids(messages[turn.start :], asked)) if (rule.loop if turn.is_open else rule.turns) else frozenset()
+    before = frozenset(_ids(messages[: turn.start], asked)) if rule.turns else frozenset()
+    return Selection(sent, (frozenset(readable) if rule.even_unsent else sent) & (now | before), forced)
+
+
+class Turn(NamedTuple):
+    """The last turn: the index of its first message, and whether the model goes on in it with a tool loop."""
+
+    start: int
+    is_open: bool
+
+
+class Step(NamedTuple):
+    """What one message is to the turns: whether it begins one, and whether a tool loop is open after it."""
+
+    begins: bool
+    is_open: bool
+
+
+def step_of(*, is_answer: bool, has_word: bool, has_tools: bool, beside: bool, is_open: bool) -> Step:
+    """What a message is to the turns, told from what it holds and from whether a tool loop was open before it.
+
+    ``has_word``: a user's, as against a tool's results under the user's role. ``has_tools``: calls in an answer,
+    results elsewhere. ``beside`` is the rule's: without it a user's word in an open loop leaves the turn going on.
+    """
+    if is_answer:
+        return Step(False, has_tools)
+    begins = has_word and (beside or not is_open)
+    return Step(begins, has_tools or (is_open and not begins))
+
+
+def step_in(message: Message, *, beside: bool, is_open: bool) -> Step:
+    """The same told from the message itself."""
+    is_answer = message.role == "assistant"
+    tools = ToolCallPart if is_answer else ToolResultPart
+    return step_of(
+        is_answer=is_answer,
+        has_word=message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts),
+        has_tools=any(isinstance(part, tools) for part in message.parts),
+        beside=beside,
+        is_open=is_open,
+    )
+
+
+def last_turn(messages: Iterable[Message], *, beside: bool = True) -> Turn:
+    """The turn that the next request goes on with or that has ended; it starts at 0 when no user's word began one."""
+    start, is_open = 0, False
+    for index, message in enumerate(messages):
+        begins, is_open = step_in(message, beside=beside, is_open=is_open)
+        start = index if begins else start
+    return Turn(start, is_open)
 
 
 def turn_start(messages: Sequence[Message]) -> int:
     """Index of the user message that began the last turn; 0 when there is none."""
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts):
-            return index
-    return 0
+    return last_turn(messages).start
 
 
-def _by_policy(messages: Sequence[Message], policy: ReasoningPolicy) -> frozenset[str]:
+def readable_ids(message: Message, asked: Place) -> tuple[str, ...]:
+    """Ids of the reasoning in an answer that the model asked can be sent."""
+    if message.role != "assistant":
+        return ()
+    return tuple(part.id for part in message.of_type(ReasoningPart) if not is_foreign(part.provider, asked))
+
+
+def _by_policy(messages: Sequence[Message], readable: Sequence[str], policy: ReasoningPolicy) -> frozenset[str]:
     if not policy.include_in_context or policy.strip == "all":
         return frozenset()
+    every = frozenset(readable)
     if policy.strip == "none":
-        return frozenset(_ids(messages))
-    for message in reversed(messages):
-        ids = frozenset(_ids((message,)))
-        if ids:
-            return ids
-    return frozenset()
-
-
-def _is_open_loop(turn: Sequence[Message]) -> bool:
-    """Whether the turn's last word is a tool call or a tool's result, so that the model goes on with it."""
-    if not turn:
-        return False
-    last = turn[-1]
-    return any(isinstance(part, ToolCallPart | ToolResultPart) for part in last.parts)
+        return every
+    held = (frozenset(part.id for part in one.of_type(ReasoningPart)) & every for one in reversed(messages))
+    return next((ids for ids in held if ids), frozenset())
 
 
 def _with_calls(turn: Sequence[Message]) -> Iterable[Message]:
     return (message for message in turn if any(isinstance(part, ToolCallPart) for part in message.parts))
 
 
-def _ids(messages: Iterable[Message]) -> Iterable[str]:
-    return (part.id for message in messages for part in message.parts if isinstance(part, ReasoningPart))
+def _ids(messages: Iterable[Message], asked: Place) -> Iterable[str]:
+    return (name for message in messages for name in readable_ids(message, asked))

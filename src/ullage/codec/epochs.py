@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from ullage.codec.repair_targets import family_of
+from ullage.reasoning import family_of
 
 Section = Literal["system", "tools", "messages", "model"]
 

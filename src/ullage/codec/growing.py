@@ -67,7 +67,7 @@ class _History:
         self.media = SeenMedia()
         self.encoded = messages_for(kind.target.wire)
         self.repair = GrowingRepair(kind.target, stored=kind.stored)
-        self.selection = GrowingSelection(kind.policy, wire=kind.target.wire, model=kind.target.model)
+        self.selection = GrowingSelection(kind.policy, kind.target)
 
     def add(self, request: Request, options: Options) -> bool:
         """Take the messages of a request that extends the last one; false where they alter what was made before."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ullage.codec.encode.blocks import EVERYTHING
-from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
-from ullage.reasoning import ReasoningPolicy, need_for
+from ullage.messages import Message, ToolCallPart
+from ullage.reasoning import Place, ReasoningPolicy, need_for, readable_ids, rule_for, step_in
 
 
 class Sent(NamedTuple):
@@ -19,15 +19,18 @@ class Sent(NamedTuple):
 class GrowingSelection:
     """What a policy lets through of the reasoning in messages that come in pieces."""
 
-    def __init__(self, policy: ReasoningPolicy, *, wire: str, model: str) -> None:
+    def __init__(self, policy: ReasoningPolicy, asked: Place) -> None:
+        self._asked = asked
+        self._beside = rule_for(asked.wire, asked.provider, asked.model).beside
         self._all = policy == EVERYTHING
         self._last_only = policy.include_in_context and policy.strip == "all_but_last"
-        self._need = need_for(wire, model) is not None
+        self._need = need_for(asked.wire, asked.model) is not None
         self.always_moves = False
         """Whether the newest reasoning took the place of the one before, as it will again with each new answer."""
         self._seen: set[str] = set()
         self._last: frozenset[str] = frozenset()  # the reasoning of the last message that has any
         self._last_is_forced = False  # whether it stands with calls in the last turn
+        self._is_open = False  # whether the last turn goes on with a tool loop
         self._is_forced = False  # whether an open loop needs its reasoning, whatever the policy says
         self._turn_has_any = False  # whether the last turn has reasoning that stands with calls
 
@@ -45,10 +48,11 @@ class GrowingSelection:
         newest: frozenset[str] = frozenset()
         with_calls: set[str] = set()
         for message in messages:
-            if message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts):
+            begins, self._is_open = step_in(message, beside=self._beside, is_open=self._is_open)
+            if begins:
                 had_any = last_was_forced = self._turn_has_any = self._last_is_forced = False
                 with_calls.clear()
-            ids = [part.id for part in message.parts if isinstance(part, ReasoningPart)]
+            ids = readable_ids(message, self._asked)
             if not ids:
                 continue
             if len(set(ids)) < len(ids) or not self._seen.isdisjoint(ids):
@@ -59,9 +63,7 @@ class GrowingSelection:
             if self._last_is_forced:
                 self._turn_has_any = True
                 with_calls.update(ids)
-        self._is_forced = self._need and any(
-            isinstance(part, ToolCallPart | ToolResultPart) for part in messages[-1].parts
-        )
+        self._is_forced = self._need and self._is_open
         if was_forced != (self._is_forced and had_any):
             return None
         if self._last_only and newest and self._last and not (self._is_forced and last_was_forced):

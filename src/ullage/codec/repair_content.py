@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ullage.codec.foreign import parse_json, to_raw
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import Target, is_native, same_house
+from ullage.codec.repair_targets import Target
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -25,6 +25,7 @@ from ullage.messages import (
     UnknownPart,
     clean_text,
 )
+from ullage.reasoning import is_native, same_house
 
 UNREADABLE_ARGUMENTS: Final = "unreadable_arguments"
 """The one key of the object that stands for arguments that are no JSON object; its value is what the model wrote."""

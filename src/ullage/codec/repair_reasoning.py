@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ullage.codec.repair_content import fields_of, is_clean, sound_part, text_field
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import Target, is_native
+from ullage.codec.repair_targets import Target
 from ullage.messages import (
     Message,
     Part,
@@ -22,6 +22,7 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.reasoning import is_native
 
 NO_SIGNATURE: Final = "skip_thought_signature_validator"
 """What Google documents for calls that another model made, for the Gemini API and Vertex alike

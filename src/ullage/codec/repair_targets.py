@@ -11,41 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ullage.messages import ProviderData, Request
-
-CLAUDE_HOSTS: Final = frozenset({"anthropic", "bedrock", "vertex", "azure", "foundry"})
-"""Who serves Claude with signatures that the others read.
-
-https://platform.claude.com/docs/en/build-with-claude/extended-thinking#differences-in-thinking-across-model-versions
-calls them compatible across platforms.
-"""
-
-FAMILIES: Final = (
-    "claude",
-    "gemini",
-    "deepseek",
-    "kimi",
-    "moonshot",
-    "mistral",
-    "magistral",
-    "devstral",
-    "codestral",
-    "ministral",
-    "grok",
-    "glm",
-    "qwen",
-    "minimax",
-    "mimo",
-)
-_ALIASES: Final = {
-    "moonshot": "kimi",
-    "magistral": "mistral",
-    "devstral": "mistral",
-    "codestral": "mistral",
-    "ministral": "mistral",
-}
-_GPT: Final = re.compile(r"gpt|codex|(^|/)o[1-9](-|$)")
-_DATED: Final = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|@\d+|-latest)$")
+from ullage.messages import Request
+from ullage.reasoning import CLAUDE_HOSTS, family_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,44 +183,3 @@ def _chat_ids(provider: str, family: str) -> Legal:
     if provider in ("openai", "azure") or family in ("gpt", "claude"):
         return OPENAI_CHAT_IDS
     return LENIENT_IDS
-
-
-@lru_cache(maxsize=512)
-def family_of(model: str) -> str:
-    """The family a model's name belongs to; the name itself, without host and date, where it is none we know."""
-    name = model.lower()
-    found = next((family for family in FAMILIES if family in name), "")
-    if not found and _GPT.search(name):
-        return "gpt"
-    return _ALIASES.get(found, found) or bare_model(model)
-
-
-@lru_cache(maxsize=512)
-def bare_model(model: str) -> str:
-    """A model's name without its host (``openai/gpt-5``) and without the date of its version."""
-    return _DATED.sub("", model.lower().rpartition("/")[2])
-
-
-def same_house(data: ProviderData, target: Target) -> bool:
-    """Whether data of a provider comes from the wire and the host that the request goes to. Unnamed hosts fit."""
-    if data.wire != target.wire:
-        return False
-    if data.provider == target.provider or not data.provider or not target.provider:
-        return True
-    return target.wire == "messages" and data.provider in CLAUDE_HOSTS and target.provider in CLAUDE_HOSTS
-
-
-def is_native(data: ProviderData | None, target: Target) -> bool:
-    """Whether the target can read this opaque data: its own wire and host, and a model that reads the other's.
-
-    Claude drops by itself what it can't read and needs the rest in place
-    (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking), so all Claude models count as one. Chat
-    carries plain text. Encrypted reasoning and Gemini's signatures belong to one model.
-    """
-    if data is None or not same_house(data, target):
-        return False
-    if not data.model or not target.model or data.model == target.model:
-        return True
-    if target.wire in ("responses", "generateContent"):
-        return bare_model(data.model) == bare_model(target.model)
-    return family_of(data.model) == target.family

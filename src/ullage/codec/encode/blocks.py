@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from ullage.codec.raw import Fields, fields_of, parse
-from ullage.codec.repair_targets import Target, is_native, same_house, target_of
+from ullage.codec.repair_targets import Target, target_of
 from ullage.messages import Message, ProviderData, ReasoningPart, Request, Tool
-from ullage.reasoning import ReasoningPolicy, select
+from ullage.reasoning import ReasoningPolicy, is_native, same_house, select
 
 _encode = msgspec.json.Encoder().encode
 _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
