@@ -59,3 +59,11 @@ def test_bytes_are_those_of_texts_as_utf8_and_of_images_as_base64() -> None:
 def test_images_in_results_are_counted_too() -> None:
     inside = ToolResultPart(id="r", call_id="c", content=(ImagePart(id="i1"), TextPart(id="t", text="x")))
     assert count_images(Message(id="m", role="tool", parts=(inside, ImagePart(id="i2")))) == 2
+
+
+def test_before_anything_was_reported_no_message_is_taken_for_system_prompt_or_tools() -> None:
+    """A history from elsewhere has no actual: what is fixed is the same as without it."""
+    fixed = sizes_of(fold_of()).fixed
+    sizes = sizes_of(fold_of(*turns(300, size=200)))
+    assert sizes.used > 50_000
+    assert abs(sizes.fixed - fixed) < 2

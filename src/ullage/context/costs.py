@@ -58,7 +58,10 @@ def sizes_of(fold: Fold) -> Sizes:
     each: dict[str, float] = {}
     for entry in fold.view:
         name = entry.message.id
-        tokens = entry.cost.tokens * (scale if fold.is_anchored(entry) else grown)
+        if fold.anchor is None:
+            tokens = entry.opening  # nothing was reported yet: the reading counts whole requests, not growth
+        else:
+            tokens = entry.cost.tokens * (scale if fold.is_anchored(entry) else grown)
         each[name] = max(0.0, tokens + share * carried.tokens.get(name, 0.0))
     fixed = max(0.0, forecast.tokens - sum(each.values()))
     return Sizes(each, fixed, forecast.tokens, forecast.high)
