@@ -137,6 +137,7 @@ def serving(
         environment={"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"},
         base_url=provider,
         config=False,
+        yields=True,
         **said,
     )
     with listener("127.0.0.1", 0) as listening:

@@ -68,7 +68,10 @@ def greeting(url: str, model: str, *, is_local: bool, has_token: bool) -> str:
 
 
 def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, str] | None = None) -> Agent:
-    """The agent that the command line asks for, on top of files and environment. Raises ``SettingError``."""
+    """The agent that the command line asks for, on top of files and environment; a session may say otherwise.
+
+    Raises ``SettingError``.
+    """
     said: dict[str, Any] = {
         "base_url": args.base_url or None,
         "wire": args.wire or None,
@@ -78,6 +81,7 @@ def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, 
         "tools": tuple(args.tools.split(",")) if args.tools else (),
         "store": store,
         "environment": environment,
+        "yields": True,
     }
     agent = Agent(args.model or "", system=args.system, **said)
     if not agent.settings.instructions:

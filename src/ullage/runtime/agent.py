@@ -61,7 +61,9 @@ class Agent:
 
     ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools. ``store`` is where sessions live:
     a path, a ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins
-    over all other places where one can be said; ``config=False`` reads no ``ullage.toml``. What sessions learn about
+    over all other places where one can be said; ``config=False`` reads no ``ullage.toml``. With
+    ``yields`` what a session says itself wins over them: for a server, whose own settings are where all its sessions
+    begin. What sessions learn about
     a model is kept for later ones, unless it is a cloud provider's double on this machine; ``learns`` says otherwise.
     Keys come from the environment alone. ``strategies`` are tried in this order when a session has to become smaller
     (docs/compaction.md). Raises ``SettingError``.
@@ -78,6 +80,7 @@ class Agent:
         store: Store | Path | str | None = None,
         environment: Mapping[str, str] | None = None,
         config: bool = True,
+        yields: bool = False,
         learns: bool | None = None,
         **settings: object,
     ) -> None:
@@ -98,6 +101,7 @@ class Agent:
         self._servers: tuple[McpServer, ...] = ()
         self._made: dict[tuple[object, ...], Mapping[str, AgentTool]] = {}
         self._hooks = tuple(hooks)
+        self._yields = yields
         self._strategies = tuple(strategies)
         self._data = data_directory(self._environment)
         self._given_store = store
@@ -182,6 +186,7 @@ class Agent:
             client=client,
             owner=new_owner(),
             arguments=self._arguments,
+            yields=self._yields,
             files=self._files,
             environment=self._environment,
             tools=self._tools,

@@ -62,10 +62,15 @@ class Shared:
     hooks: Sequence[Hook] = ()
     strategies: tuple[Strategy, ...] = RUNGS
     clock: Callable[[], float] = time.time
+    yields: bool = False
+    """What a session says itself wins over the arguments."""
 
     def resolve(self, session: Mapping[str, object]) -> Resolved:
         """The settings of a session that says this itself. Raises ``SettingError``."""
-        return resolve(self.arguments, session, self.files, self.environment)
+        arguments = self.arguments
+        if self.yields:
+            arguments = {name: value for name, value in arguments.items() if name not in session}
+        return resolve(arguments, session, self.files, self.environment)
 
 
 @dataclass(slots=True, kw_only=True)

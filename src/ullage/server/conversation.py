@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Annotated
+from typing import Annotated, Final, cast
 
 import msgspec
-from litestar import delete, get, post, put
+from litestar import Response, delete, get, post, put
+from litestar.datastructures import State
 from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 
 from ullage.codec.dimensions import image_size
 from ullage.encoding import encode
 from ullage.errors import CommandRefused, InputError
-from ullage.server.access import Opened
+from ullage.server.access import Opened, TheHost
 from ullage.server.answers import (
     Acknowledged,
     MessagePage,
@@ -25,8 +26,14 @@ from ullage.server.answers import (
 from ullage.server.guard import unescaped
 from ullage.store.store import Receipt
 
-LARGEST_SAID = 64 * 1024 * 1024
+KEYS_KEPT: Final = 10_000
+
+LARGEST_SAID: Final = 64 * 1024 * 1024
 """Bytes of a message as JSON; images are in it as base64. Providers take 32 MB at most."""
+
+
+LARGEST_PIECE: Final = 32 * 1024 * 1024
+"""Bytes of kept data in one answer."""
 
 
 class UnusableMessage(InputError):
@@ -42,15 +49,47 @@ class UnusableMessage(InputError):
 )
 async def send_message(
     opened: Opened,
+    state: State,
     data: JSONBody[NewMessage],
     key: Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)] = None,
 ) -> Acknowledged:
     """Stored when this answers. The same ``Idempotency-Key``, or the same ``id``, again changes nothing."""
     name = data.id or ("" if key is None else _name_of(key))
+    pieces, keys = _pieces(data), cast(Keys, state.keys)
     if name:
         await _refuse_taken(opened, name)
-    receipt = await opened.send(*_pieces(data), kind=data.kind, id=name)
+    if key is not None:
+        keys.check(opened.id, key, data)
+    receipt = await opened.send(*pieces, kind=data.kind, id=name)
+    if key is not None:
+        keys.remember(opened.id, key, data)
     return acknowledged(receipt)
+
+
+class Keys:
+    """Which body each of the last idempotency keys came with, so that a key that is used for another one is noticed.
+
+    Nothing rests on it: that a message is stored once is the store's promise, whoever remembers what.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], bytes] = {}
+
+    def check(self, session: str, key: str, data: NewMessage) -> None:
+        """Raises ``UnusableMessage`` when the key came with another body before."""
+        if self._seen.get((session, key), _digest(data)) != _digest(data):
+            raise UnusableMessage(f"The Idempotency-Key {key[:100]!r} was used for another message: take a new one.")
+
+    def remember(self, session: str, key: str, data: NewMessage) -> None:
+        """This key came with this body."""
+        self._seen.pop((session, key), None)
+        if len(self._seen) >= KEYS_KEPT:
+            del self._seen[next(iter(self._seen))]
+        self._seen[session, key] = _digest(data)
+
+
+def _digest(data: NewMessage) -> bytes:
+    return blake2b(msgspec.json.encode(data), digest_size=16).digest()
 
 
 def _name_of(key: str) -> str:
@@ -132,3 +171,21 @@ async def edit_queued(opened: Opened, message: FromPath[str], data: JSONBody[Sai
 async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
     """Gives the message back. Refused once it no longer waits."""
     return Withdrawn(message=msgspec.Raw(encode(await opened.withdraw(unescaped(message)))))
+
+
+@get(
+    "/v1/sessions/{session:str}/kept/{handle:str}",
+    operation_id="get_kept",
+    summary="An image, or the full text of a long result",
+    media_type="application/octet-stream",
+)
+async def get_kept(
+    host: TheHost,
+    session: FromPath[str],
+    handle: FromPath[str],
+    start: Annotated[int, QueryParameter(ge=0, le=2**53)] = 0,
+    size: Annotated[int, QueryParameter(ge=1, le=LARGEST_PIECE)] = LARGEST_PIECE,
+) -> Response[bytes]:
+    """``size`` bytes from ``start`` of what a part's ``source`` (``kept:HANDLE``) or a tool's end names."""
+    data = await host.store.kept(unescaped(session), unescaped(handle), start=start, size=size)
+    return Response(data, media_type="application/octet-stream", headers={"cache-control": "private, max-age=86400"})

@@ -14,6 +14,7 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from litestar import get
+from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State as AppState
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, HeaderParameter, QueryParameter
@@ -25,6 +26,7 @@ from ullage.runtime.hosting import Host
 from ullage.runtime.status import status_of
 from ullage.server.access import TheHost
 from ullage.server.guard import unescaped
+from ullage.server.metrics import Metrics
 from ullage.store.export import one_line
 from ullage.store.store import DraftPiece
 
@@ -88,7 +90,17 @@ async def follow_events(
     if place.seq > newest:
         raise ClientException(f"The session has no event {place.seq} yet: its newest one is {newest}.")
     await host.session(name)
-    return Stream(frames(host, name, place, state.closing), media_type=EVENT_STREAM, headers=HEADERS)
+    chunks = counted(frames(host, name, place, state.closing), state.metrics)
+    # A stream whose client has gone is cancelled between two chunks: without this its end would wait for the collector.
+    return Stream(chunks, media_type=EVENT_STREAM, headers=HEADERS, background=BackgroundTask(chunks.aclose))
+
+
+async def counted(chunks: AsyncGenerator[bytes, None], metrics: Metrics) -> AsyncGenerator[bytes, None]:
+    """The same chunks, while one more client is counted."""
+    with metrics.streams.track_inprogress():
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
 
 
 async def frames(
