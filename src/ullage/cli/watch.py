@@ -1,0 +1,330 @@
+"""``ullage watch``: the window of another agent's session, while that agent writes its log.
+
+The reading after each look is the one that ``ullage context`` gives of the same bytes. A terminal shows the gauge at
+its bottom and what happened above it; a pipe gets a line for each model call; ``--json`` a reading a line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ullage.cli.context import stored_calibration
+from ullage.cli.gauge_line import gauge_line
+from ullage.cli.screen import Screen
+from ullage.cli.scroll import Scroll
+from ullage.cli.session import UnusableSession
+from ullage.cli.sessions import SHORTEST_ID, full_id, no_session, short_id
+from ullage.cli.text import Line, Span, counted, number, printable
+from ullage.cli.window_events import window_line
+from ullage.errors import InputError, UnreadableInput
+from ullage.events import CallEnded, CompactionCommitted, Event, MessageAdded, Pruned, ReadingTaken
+from ullage.importers import Imported, Place, find_sessions
+from ullage.importers.branching import branched
+from ullage.importers.growing import GrowingLog, Growth
+from ullage.meter.meter import Meter
+from ullage.meter.reading import Reading
+from ullage.meter.window import DEFAULT_TRIGGER
+from ullage.runtime.settings import Settings
+from ullage.runtime.status import taken
+
+NEWER_EVERY_S: Final = 2.0
+"""Seconds between two searches for a session that was begun after this one."""
+
+_NEAR: Final = Settings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a look at a growing log comes to."""
+
+    reading: Reading
+    status: ReadingTaken
+    """With what it grew by since the last look, and whether the limit is near."""
+    calls: int
+    imported: Imported
+    happened: tuple[Event, ...] = ()
+    """Prunes, compactions and the like since the last look; nothing of what came before the first one."""
+    restarted: str = ""
+
+
+@dataclass(slots=True)
+class Watched:
+    """One log and the meter that has applied what is certain of it."""
+
+    log: GrowingLog
+    new_meter: Callable[[], Meter]
+    _meter: Meter | None = None
+    _calls: int = 0
+    _usable: bool = False
+    _last: ReadingTaken | None = None
+    _told: set[tuple[str, int]] = field(default_factory=set)
+
+    def look(self) -> Seen | None:
+        """What has changed; ``None`` when nothing has.
+
+        Raises ``InputError`` while the log is not there or holds nothing that can be used; it may at the next look.
+        """
+        growth = self.log.look()
+        if growth is None:
+            return None
+        if growth.is_whole or self._meter is None:
+            self._meter, self._calls, self._usable = self.new_meter(), 0, False
+        if growth.restarted:
+            self._told = set()
+        for event in growth.certain:
+            self._meter.apply(event)
+        self._calls += _main_calls(growth.certain)
+        self._usable = self._usable or _is_usable(growth.certain)
+        if not (self._usable or _is_usable(growth.held)):
+            raise UnusableSession(f"{self.log.path} holds no message and no model call yet.")
+        meter = branched(self._meter) if growth.held else self._meter
+        for event in growth.held:
+            meter.apply(event)
+        return self._seen(growth, meter)
+
+    def _seen(self, growth: Growth, meter: Meter) -> Seen:
+        reading, last = meter.reading(), self._last
+        status = taken(
+            reading,
+            messages=reading_messages(meter),
+            last=last,
+            on=_NEAR.near_limit,
+            off=_NEAR.near_limit_off,
+        )
+        self._last = status
+        happened = [event for event in (*growth.certain, *growth.held) if window_line(event)]
+        new = [event for event in happened if (type(event).__name__, event.seq) not in self._told]
+        self._told.update((type(event).__name__, event.seq) for event in happened)
+        return Seen(
+            reading=reading,
+            status=status,
+            calls=self._calls + _main_calls(growth.held),
+            imported=growth.imported,
+            happened=tuple(new) if last is not None and not growth.restarted else (),
+            restarted=growth.restarted,
+        )
+
+
+def reading_messages(meter: Meter) -> int:
+    """How many messages are in view."""
+    return len(meter.messages)
+
+
+def _main_calls(events: Sequence[Event]) -> int:
+    return sum(isinstance(event, CallEnded) and event.purpose == "main" for event in events)
+
+
+def _is_usable(events: Sequence[Event]) -> bool:
+    return any(isinstance(event, MessageAdded | CallEnded) for event in events)
+
+
+# -- the command --
+
+
+def watch(options: argparse.Namespace) -> int:
+    """Follow until Ctrl-C. 0 after it, or with ``--once`` when there was something to see. Raises ``UllageError``."""
+    learnt = stored_calibration()
+
+    def new_meter() -> Meter:
+        return Meter(
+            calibration=learnt,
+            window=options.window,
+            reserve=options.reserve,
+            trigger=DEFAULT_TRIGGER if options.trigger is None else options.trigger,
+            estimator=options.estimator,
+        )
+
+    screen = Screen(sys.stdout)
+    show = Shown(screen) if not options.json else _JsonLines()
+    places = [place_of(options.file, options.session)] if options.file else []
+    newer = None if places else Newer()
+    place = places[0] if places else newest()
+    watched = Watched(GrowingLog(place.path, place.session), new_meter)
+    try:
+        seen = watched.look()  # what is wrong with it from the start is an error, and no reason to wait
+        assert seen is not None
+        show.begin(place, seen)
+        if options.once:
+            return 0
+        for _ in ticks(options.interval):
+            if newer is not None and (begun := newer.than(place)) is not None:
+                place, watched = begun, Watched(GrowingLog(begun.path, begun.session), new_meter)
+                show.say(f"a newer session began: now watching {begun.path}")
+            _tick(watched, show)
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        show.end()
+    return 0
+
+
+def _tick(watched: Watched, show: Shown | _JsonLines) -> None:
+    try:
+        seen = watched.look()
+    except InputError as problem:
+        show.wait(str(problem))
+        return
+    if seen is not None:
+        show.show(seen)
+
+
+def ticks(interval_s: float) -> Iterator[None]:
+    """Once each so many seconds, for ever."""
+    while True:
+        time.sleep(interval_s)
+        yield
+
+
+def place_of(name: str, session: str) -> Place:
+    """The log of that name, or of the session whose id ends so. Raises ``InputError``."""
+    path = Path(name).expanduser()
+    if path.exists():
+        return Place("", path, 0.0, session)
+    if len(name) >= SHORTEST_ID:
+        matching = [place for place in find_sessions().places if full_id(place).endswith(name)]
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            several = ", ".join(str(place.path) for place in matching[:5])
+            raise UnreadableInput(f"The id {name} is of {len(matching)} sessions: {several}. Give more of it.")
+    raise UnreadableInput(f"{name} does not exist, and no session's id ends so. `ullage sessions` lists them.")
+
+
+def newest() -> Place:
+    """The session that was written to last. Raises ``NoSessionFound``."""
+    found = find_sessions()
+    if found.newest is None:
+        raise no_session(found)
+    return found.newest
+
+
+class Newer:
+    """Notices a session that was begun while another one is watched."""
+
+    def __init__(self) -> None:
+        self._known = {(place.path, place.session) for place in find_sessions().places}
+        self._looked = time.monotonic()
+
+    def than(self, place: Place) -> Place | None:
+        """The newest session that was not there before, if it is not the one that is watched."""
+        if time.monotonic() - self._looked < NEWER_EVERY_S:
+            return None
+        self._looked = time.monotonic()
+        found = find_sessions().places
+        begun = [each for each in found if (each.path, each.session) not in self._known]
+        self._known.update((each.path, each.session) for each in found)
+        return next((each for each in begun if (each.path, each.session) != (place.path, place.session)), None)
+
+
+# -- what is shown --
+
+
+class Shown:
+    """Lines for a person: on a terminal above the gauge, on a pipe one for each call."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+        self.scroll = Scroll(screen)
+        self._calls = 0
+        self._is_near = False
+        self._said = ""
+
+    def begin(self, place: Place, seen: Seen) -> None:
+        """What is watched, and how it stands."""
+        program = seen.imported.program or seen.imported.format
+        named = seen.reading.model if seen.reading.model not in ("", "unknown") else "unknown model"
+        about = [program, named, short_id(place), counted(seen.calls, "call")]
+        head = f"Watching {' · '.join(printable(each) for each in about if each)}. Ctrl-C ends it."
+        self._line((Span(head, "strong"),))
+        self._calls = -1  # how it stands now is said, call or not
+        self.show(seen)
+
+    def show(self, seen: Seen) -> None:
+        """What has changed."""
+        self._said = ""
+        if seen.restarted:
+            self.say(f"{seen.restarted}: read from its begin again")
+            self._calls = -1
+        for event in seen.happened:
+            self._line(window_line(event))
+        if seen.status.near_limit and not self._is_near:
+            point = seen.reading.compaction_point or seen.reading.input_limit or 0
+            self._line((Span(f"  near the limit: {number(point)} tokens is where room should be made", "warn"),))
+        self._is_near = seen.status.near_limit
+        grown = f"{seen.status.grown:+,}" if seen.status.grown else ""
+        reading, glyphs = seen.reading, self.screen.glyphs
+        if self.scroll.moves:
+            self.scroll.stay(lambda width: gauge_line(reading, width - 1, glyphs, word=grown))
+        elif seen.calls != self._calls or seen.happened:
+            drawn = gauge_line(reading, self.scroll.width - 12, glyphs, word=grown)
+            self._line((Span(f"call {number(seen.calls):<6} ", "dim"), *drawn))
+        self._calls = seen.calls
+
+    def wait(self, why: str) -> None:
+        """Say once what is being waited for."""
+        if why != self._said:
+            self._said = why
+            self._line((Span(f"  {printable(why)} Waiting for it.", "warn"),))
+
+    def say(self, what: str) -> None:
+        """A sentence about the watching itself."""
+        self._line((Span(f"  {printable(what)}", "warn"),))
+
+    def end(self) -> None:
+        """Leave the screen in order."""
+        self.scroll.end()
+
+    def _line(self, line: Line) -> None:
+        self.scroll.line(line)
+
+
+class _JsonLines:
+    """A reading a line, with what a program wants to know beside it under ``watch``."""
+
+    def begin(self, place: Place, seen: Seen) -> None:
+        """How it stands."""
+        self.show(seen)
+
+    def show(self, seen: Seen) -> None:
+        """What has changed."""
+        whole = msgspec.to_builtins(seen.reading)
+        whole["watch"] = {
+            "calls": seen.calls,
+            "grown": seen.status.grown,
+            "near_limit": seen.status.near_limit,
+            "happened": [msgspec.Raw(msgspec.json.encode(_slim(event))) for event in seen.happened],
+            "restarted": seen.restarted,
+            "lines": seen.imported.lines,
+            "skipped_lines": seen.imported.skipped_lines,
+        }
+        self._write(whole)
+
+    def wait(self, why: str) -> None:
+        """Nothing to say to a program: the next reading comes when there is one."""
+
+    def say(self, what: str) -> None:
+        """As with ``wait``; another session's readings carry their own id."""
+
+    def end(self) -> None:
+        """Nothing is open."""
+
+    def _write(self, whole: dict[str, object]) -> None:
+        sys.stdout.write(msgspec.json.encode(whole).decode() + "\n")
+        sys.stdout.flush()
+
+
+def _slim(event: Event) -> Event:
+    """The event without texts of the conversation."""
+    if isinstance(event, CompactionCommitted):
+        return msgspec.structs.replace(event, summary=None, replaced=())
+    if isinstance(event, Pruned):
+        return msgspec.structs.replace(event, notice="")
+    return event
