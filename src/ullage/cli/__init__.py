@@ -99,6 +99,10 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.serve import run as serve
 
             return serve(options)
+        case "watch":
+            from ullage.cli.watch import watch
+
+            return watch(options)
         case "simulate":
             from ullage.cli.simulate import run as simulate
 

@@ -70,6 +70,9 @@ def parser() -> argparse.ArgumentParser:
     about = "serve sessions over HTTP, with a page to watch and steer them"
     serve = commands.add_parser("serve", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_serve(serve)
+    about = "follow the session of another agent and show its window as its log grows"
+    watch = commands.add_parser("watch", help=about, description=_sentence(about), allow_abbrev=False)
+    _describe_watch(watch)
     about = "serve strict doubles of the providers on this machine, for tests and demonstrations"
     simulate = commands.add_parser("simulate", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_simulate(simulate)
@@ -91,15 +94,7 @@ def _describe_context(context: argparse.ArgumentParser) -> None:
     shown.add_argument("--steps", action="store_true", help="also a table of all calls: estimate, actual, error")
     shown.add_argument("--rows", action="store_true", help="every row, down to single tools")
     shown.add_argument("--no-content", action="store_true", help="no text of the conversation, only names and numbers")
-    limits = context.add_argument_group("limits (tokens, also as 200k or 1M)")
-    limits.add_argument("--window", type=_tokens, metavar="N", help="the model's context window")
-    limits.add_argument("--reserve", type=_reserve, metavar="N", help="kept free for the answer (default 16k)")
-    limits.add_argument(
-        "--trigger",
-        type=_trigger,
-        metavar="X",
-        help="compact at this share of the window, or at X tokens (default 0.8)",
-    )
+    _add_limits(context)
     _add_estimator(context)
 
 
@@ -137,6 +132,7 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
     run.add_argument("--max-steps", type=_positive, metavar="N", help="at most N model calls (default 100)")
     run.add_argument("--json", action="store_true", help="print one JSON object at the end: answer, reason, reading")
+    run.add_argument("--events", action="store_true", help="print each event as a JSON line, the result as the last")
 
 
 def _describe_serve(serve: argparse.ArgumentParser) -> None:
@@ -190,6 +186,23 @@ def _describe_chat(chat: argparse.ArgumentParser) -> None:
     agent.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
 
 
+def _describe_watch(watch: argparse.ArgumentParser) -> None:
+    watch.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a session log, or the id of one that `ullage sessions` lists; without it, the newest",
+    )
+    watch.add_argument("--session", default="", metavar="ID", help="which one, where FILE holds several (OpenCode)")
+    watch.add_argument("--json", action="store_true", help="print one reading as a JSON line whenever it changes")
+    watch.add_argument("--once", action="store_true", help="say where it stands now, and end")
+    watch.add_argument(
+        "--interval", type=_seconds, default=0.25, metavar="S", help="seconds between two looks (default 0.25)"
+    )
+    _add_limits(watch)
+    _add_estimator(watch)
+
+
 def _describe_calibration(calibration: argparse.ArgumentParser) -> None:
     calibration.add_argument("files", nargs="*", metavar="FILE", help="session logs; without any, what is stored")
     calibration.add_argument("--json", action="store_true", help="print one JSON object")
@@ -204,6 +217,18 @@ def _describe_simulate(simulate: argparse.ArgumentParser) -> None:
         "--wire", action="append", default=[], metavar="NAME", help="only this double; may be given several times"
     )
     simulate.add_argument("--seed", type=int, default=0, metavar="N", help="draws what a meter can't know")
+
+
+def _add_limits(command: argparse.ArgumentParser) -> None:
+    limits = command.add_argument_group("limits (tokens, also as 200k or 1M)")
+    limits.add_argument("--window", type=_tokens, metavar="N", help="the model's context window")
+    limits.add_argument("--reserve", type=_reserve, metavar="N", help="kept free for the answer (default 16k)")
+    limits.add_argument(
+        "--trigger",
+        type=_trigger,
+        metavar="X",
+        help="compact at this share of the window, or at X tokens (default 0.8)",
+    )
 
 
 def _add_estimator(command: argparse.ArgumentParser) -> None:
@@ -247,6 +272,16 @@ def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not math.isfinite(value) or value < 0.01:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds: give one like 0.25")
+    return value
 
 
 def _trigger(text: str) -> float:
