@@ -59,11 +59,11 @@ class Api(httpx2.Client):
         return dict(answer.json())
 
     def until(self, session: str, *states: str) -> dict[str, Any]:
-        """Wait until a session is in one of these states, at rest where none is named."""
+        """Wait until a session that has a reading is in one of these states, at rest where none is named."""
         wanted = states or ("idle", "waiting")
         for _ in _patiently():
             found = self.state(session)
-            if found["state"] in wanted:
+            if found["state"] in wanted and found["status"] is not None:
                 return found
         raise AssertionError(f"{session} never became {wanted}: {found}")
 

@@ -34,7 +34,7 @@ async def arrange(work: Work) -> None:
     events = changes(work)
     if events:
         await work.ledger.write(events)
-    work.arranged = work.ledger.loop.settings
+    work.arranged = loop.settings  # not what was said while this was written: that is arranged the next time
 
 
 def changes(work: Work) -> list[Event]:

@@ -45,6 +45,7 @@ from ullage.runtime.driver import Driver
 from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
 from ullage.tokens.calibration import Calibration
+from ullage.wire.endpoints import provider_of
 
 Said = str | bytes | Path | Part
 """A piece of a message: text, an image's bytes, a file with an image in it, or a part made by hand."""
@@ -327,7 +328,10 @@ class Session:
         Raises ``SettingError``, and then nothing has changed.
         """
         held = (await self._driving.look()).ledger.loop.settings
-        self._open.resolve({name: value for name, value in {**held, **settings}.items() if value is not None})
+        said = {name: value for name, value in {**held, **settings}.items() if value is not None}
+        resolved = self._open.resolve(said).settings
+        if "model" in settings and resolved.model:
+            provider_of(resolved.model, base_url=resolved.base_url, wire=resolved.wire)
         plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
         await self._command(SettingsChanged(settings=plain))
 

@@ -105,7 +105,7 @@ def application(
         },
         exception_handlers={UllageError: handle_error, HTTPException: handle_http_error, Exception: handle_mistake},
         lifespan=[hosting],
-        state=State({"closing": closing, "metrics": measures, "keys": conversation.Keys()}),
+        state=State({"closing": closing, "metrics": measures, "idempotency": conversation.Keys()}),
         openapi_config=described(),
         plugins=[WordsPlugin()],
         request_max_body_size=LARGEST_BODY,

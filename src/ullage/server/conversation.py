@@ -55,7 +55,7 @@ async def send_message(
 ) -> Acknowledged:
     """Stored when this answers. The same ``Idempotency-Key``, or the same ``id``, again changes nothing."""
     name = data.id or ("" if key is None else _name_of(key))
-    pieces, keys = _pieces(data), cast(Keys, state.keys)
+    pieces, keys = _pieces(data), cast(Keys, state.idempotency)
     if name:
         await _refuse_taken(opened, name)
     if key is not None:

@@ -1,0 +1,188 @@
+"""Saying something over HTTP, and what waits."""
+
+import base64
+import struct
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.server.served import Api, script, serving
+from ullage.server.answers import NewMessage
+from ullage.server.conversation import KEYS_KEPT, Keys, UnusableMessage
+from ullage.simulators import running
+
+
+def png(width: int, height: int) -> bytes:
+    """A picture that is all black."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + b"\0" * width for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def test_a_message_is_acknowledged_with_its_place_and_answered(api: Api) -> None:
+    session = api.session("said")
+    receipt = api.say(session, "hello")
+    assert receipt["position"] == 1
+    assert receipt["state"] == "pending"
+    assert receipt["new"] is True
+    api.until(session)
+    first, second = api.messages(session)
+    assert (first["id"], first["role"], first["parts"][0]["text"]) == (receipt["id"], "user", "hello")
+    assert second["role"] == "assistant"
+
+
+def test_the_same_idempotency_key_is_one_message_however_often_and_from_how_many(api: Api) -> None:
+    session = api.session("keys")
+
+    def send(_: int) -> dict[str, object]:
+        with Api(base_url=api.base_url, timeout=60) as other:
+            answer = other.post(
+                f"/v1/sessions/{session}/messages", json={"text": "once"}, headers={"Idempotency-Key": "one"}
+            )
+            assert answer.status_code == 202
+            return dict(answer.json())
+
+    with ThreadPoolExecutor(8) as pool:
+        receipts = list(pool.map(send, range(24)))
+    assert sum(bool(receipt["new"]) for receipt in receipts) == 1
+    assert len({receipt["id"] for receipt in receipts}) == 1
+    api.until(session)
+    again = send(0)
+    assert (again["new"], again["state"], again["position"]) == (False, "delivered", 0)
+    assert [message["role"] for message in api.messages(session)] == ["user", "assistant"]
+
+
+def test_a_key_that_was_used_for_another_message_is_refused(api: Api) -> None:
+    session = api.session("other-body")
+    headers = {"Idempotency-Key": "k"}
+    assert api.post(f"/v1/sessions/{session}/messages", json={"text": "a"}, headers=headers).status_code == 202
+    answer = api.post(f"/v1/sessions/{session}/messages", json={"text": "b"}, headers=headers)
+    assert answer.status_code == 422
+    assert "new one" in answer.json()["detail"]
+    other = api.session("other-session")
+    assert api.post(f"/v1/sessions/{other}/messages", json={"text": "b"}, headers=headers).status_code == 202
+
+
+def test_an_id_of_one_s_own_is_idempotent_too(api: Api) -> None:
+    session = api.session("own-ids")
+    assert api.say(session, "hello", id="mine")["id"] == "mine"
+    assert api.say(session, "hello", id="mine")["new"] is False
+
+
+def test_an_id_of_the_agent_s_own_message_is_refused(api: Api) -> None:
+    session = api.session("stolen")
+    api.say(session, "hello")
+    api.until(session)
+    answer = api.messages(session)[1]["id"]
+    refused = api.post(f"/v1/sessions/{session}/messages", json={"text": "x", "id": answer})
+    assert refused.status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({}, 422),
+        ({"text": ""}, 422),
+        ({"text": "x", "images": ["aGVsbG8="]}, 422),
+        ({"text": "x", "images": ["?"]}, 400),
+        ({"text": 1}, 400),
+        ({"text": "x", "kind": "later"}, 400),
+        ({"text": "x", "id": "a b"}, 400),
+        ({"text": "x", "unheard": 1}, 400),
+        ([], 400),
+    ],
+)
+def test_what_can_t_be_said_is_refused_and_nothing_is_stored(api: Api, body: object, status: int) -> None:
+    session = str(api.post("/v1/sessions", json={}).json()["id"])
+    answer = api.post(f"/v1/sessions/{session}/messages", json=body)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert api.get(f"/v1/sessions/{session}/queue").json() == {"queue": []}
+
+
+def test_a_body_that_is_too_large_is_refused(api: Api) -> None:
+    session = api.session("large")
+    answer = api.post(f"/v1/sessions/{session}/compact", json={"instructions": "x" * 1_100_000})
+    assert answer.status_code == 413
+    assert answer.json()["title"] == "Request Entity Too Large"
+
+
+def test_an_image_is_said_and_can_be_had_again(api: Api) -> None:
+    session = api.session("picture")
+    picture = png(40, 30)
+    api.say(session, "What is this?", images=[base64.b64encode(picture).decode()])
+    api.until(session)
+    image, text = api.messages(session)[0]["parts"]
+    assert (image["type"], image["width"], image["height"]) == ("image", 40, 30)
+    assert text["text"] == "What is this?"
+    handle = image["source"].removeprefix("kept:")
+    kept = api.get(f"/v1/sessions/{session}/kept/{handle}")
+    assert kept.content == picture
+    assert api.get(f"/v1/sessions/{session}/kept/{handle}", params={"start": 1, "size": 3}).content == b"PNG"
+    assert api.get(f"/v1/sessions/{session}/kept/nothing").status_code == 404
+
+
+def test_what_waits_can_be_seen_changed_and_taken_out(tmp_path: Path) -> None:
+    with (
+        running(script({"text": "Slowly, word after word. " * 60}, delay_s=0.02)) as double,
+        serving(double.url("anthropic"), tmp_path / "s.db") as server,
+    ):
+        api, session = server.api, server.api.session("queue")
+        api.say(session, "begin")
+        api.until(session, "streaming")
+        api.until_event(session, "draft")
+        api.say(session, "first", kind="follow_up", id="first")
+        api.say(session, "second", kind="follow_up", id="second")
+        assert api.state(session)["queued"] == 2
+        edited = api.put(f"/v1/sessions/{session}/queue/second", json={"text": "changed"})
+        assert (edited.status_code, edited.json()["position"]) == (200, 2)
+        queue = api.get(f"/v1/sessions/{session}/queue").json()["queue"]
+        assert [(one["id"], one["position"], one["kind"]) for one in queue] == [
+            ("first", 1, "follow_up"),
+            ("second", 2, "follow_up"),
+        ]
+        assert queue[1]["message"]["parts"][0]["text"] == "changed"
+        withdrawn = api.delete(f"/v1/sessions/{session}/queue/first")
+        assert withdrawn.json()["message"]["parts"][0]["text"] == "first"
+        assert api.delete(f"/v1/sessions/{session}/queue/first").status_code == 409
+        assert api.put(f"/v1/sessions/{session}/queue/first", json={"text": "x"}).status_code == 409
+        cancelled = api.post(f"/v1/sessions/{session}/cancel").json()
+        assert cancelled["persisted"] == "partial_assistant"
+        assert [message["id"] for message in cancelled["returned"]] == ["second"]
+        state = api.until(session)
+        assert (state["ended"], state["queued"]) == ("cancelled", 0)
+
+
+def test_messages_come_a_page_at_a_time_from_the_newest_back(api: Api) -> None:
+    session = api.session("pages")
+    for number in range(3):
+        api.say(session, f"number {number}")
+        api.until(session)
+    whole = api.messages(session)
+    found: list[dict[str, object]] = []
+    before: str | None = None
+    while True:
+        params = {"limit": "4"} | ({} if before is None else {"before": before})
+        page = api.get(f"/v1/sessions/{session}/messages", params=params).json()
+        assert page["total"] == 6
+        found = page["messages"] + found
+        before = page["before"]
+        if before is None:
+            break
+    assert found == whole
+    assert api.get(f"/v1/sessions/{session}/messages", params={"before": "nobody"}).status_code == 409
+
+
+def test_only_the_last_keys_are_remembered() -> None:
+    keys = Keys()
+    for number in range(KEYS_KEPT + 1):
+        keys.remember("s", str(number), NewMessage(text="a"))
+    keys.check("s", "0", NewMessage(text="b"))
+    with pytest.raises(UnusableMessage):
+        keys.check("s", "1", NewMessage(text="b"))
+    keys.check("s", "1", NewMessage(text="a"))

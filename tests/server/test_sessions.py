@@ -1,0 +1,145 @@
+"""Sessions over HTTP as a whole."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.server.served import Api, Local, serving
+
+
+def test_a_session_begins_with_the_model_and_settings_that_were_said(api: Api) -> None:
+    session = api.session("begun", model="anthropic:claude-sonnet-4-6", settings={"trigger": 0.5})
+    assert api.state(session)["model"] == "anthropic:claude-sonnet-4-6"
+    settings = api.get(f"/v1/sessions/{session}/settings").json()
+    assert settings["own"] == {"model": "anthropic:claude-sonnet-4-6", "trigger": 0.5}
+    assert settings["effective"]["trigger"] == 0.5
+
+
+def test_without_an_id_it_gets_one(api: Api) -> None:
+    first, second = (api.post("/v1/sessions", json={}).json()["id"] for _ in range(2))
+    assert first != second
+    assert api.state(first)["state"] == "idle"
+
+
+def test_a_taken_id_is_refused_and_the_session_is_as_it_was(api: Api) -> None:
+    session = api.session("taken")
+    before = api.until(session)["seq"]
+    answer = api.post("/v1/sessions", json={"id": session, "model": "anthropic:claude-sonnet-4-6"})
+    assert answer.status_code == 409
+    assert api.state(session)["seq"] == before
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "import", "x" * 129, "-x", "a\n", "ä", "a/b"])
+def test_an_id_that_can_t_stand_in_a_path_is_refused(api: Api, name: str) -> None:
+    assert api.post("/v1/sessions", json={"id": name}).status_code == 400
+
+
+def test_an_unknown_setting_is_named_with_the_nearest_one(api: Api) -> None:
+    answer = api.post("/v1/sessions", json={"id": "wrong", "settings": {"triger": 0.5}})
+    assert answer.status_code == 422
+    assert "trigger" in answer.json()["detail"]
+    assert api.get("/v1/sessions/wrong").status_code == 404
+
+
+def test_a_list_has_the_one_changed_last_first_and_goes_on_behind_itself(provider: str, tmp_path: Path) -> None:
+    with serving(provider, tmp_path / "s.db") as server:
+        for number in range(5):
+            server.api.until(server.api.session(f"s{number}"))
+        names: list[str] = []
+        before: float | None = None
+        while True:
+            params = {"limit": 2} | ({} if before is None else {"before": before})
+            page = server.api.get("/v1/sessions", params=params).json()
+            names += [one["id"] for one in page["sessions"]]
+            before = page["before"]
+            if before is None:
+                break
+        assert names == [f"s{number}" for number in (4, 3, 2, 1, 0)]
+
+
+def test_a_deleted_session_is_gone_and_its_id_free_again(api: Api) -> None:
+    session = api.session("gone")
+    api.say(session, "hello")
+    assert api.delete(f"/v1/sessions/{session}").status_code == 204
+    assert api.get(f"/v1/sessions/{session}").status_code == 404
+    assert api.delete(f"/v1/sessions/{session}").status_code == 404
+    api.session("gone")
+    assert api.messages("gone") == []
+
+
+def test_a_fork_goes_its_own_way_from_the_event_that_was_named(api: Api) -> None:
+    origin = api.session("origin")
+    api.say(origin, "one")
+    through = api.until(origin)["seq"]
+    api.say(origin, "two")
+    api.until(origin)
+    answer = api.post(f"/v1/sessions/{origin}/fork", json={"id": "fork", "through": through})
+    assert (answer.status_code, answer.json()) == (201, {"id": "fork"})
+    assert len(api.messages("fork")) == 2
+    assert len(api.messages(origin)) == 4
+    assert api.state("fork")["origin"] == origin
+    assert len(api.messages(api.post(f"/v1/sessions/{origin}/fork", json={}).json()["id"])) == 4
+
+
+def test_a_fork_through_an_event_that_there_is_not_is_refused(api: Api) -> None:
+    origin = api.session("short")
+    answer = api.post(f"/v1/sessions/{origin}/fork", json={"through": 10_000})
+    assert answer.status_code == 422
+    assert answer.json()["type"] == "urn:ullage:problem:no-such-event"
+
+
+def test_what_was_exported_comes_in_again_as_it_was(api: Api) -> None:
+    session = api.session("carried")
+    api.say(session, "hello")
+    api.until(session)
+    exported = api.get(f"/v1/sessions/{session}/export")
+    assert exported.headers["content-type"].startswith("application/x-ndjson")
+    assert 'filename="carried.jsonl"' in exported.headers["content-disposition"]
+    taken = api.post("/v1/sessions/import", params={"id": "again"}, content=exported.content)
+    assert taken.status_code == 201
+    assert taken.json() | {"skipped": []} == {
+        "id": "again",
+        "events": len(exported.content.splitlines()) - 1,
+        "kept": 0,
+        "skipped": [],
+    }
+    assert api.messages("again") == api.messages(session)
+
+
+def test_lines_that_can_t_be_used_are_named(api: Api) -> None:
+    session = api.session("damaged")
+    api.until(session)
+    lines = api.get(f"/v1/sessions/{session}/export").content.splitlines()
+    assert len(lines) > 3
+    torn = b"\n".join([lines[0], lines[1], b'{"type": '])
+    taken = api.post("/v1/sessions/import", params={"id": "mended"}, content=torn).json()
+    assert taken["events"] == 1
+    assert [one["line"] for one in taken["skipped"]] == [3, 0]
+
+
+def test_what_is_no_export_is_refused(api: Api) -> None:
+    assert api.post("/v1/sessions/import", content=b"").status_code == 400
+    answer = api.post("/v1/sessions/import", content=b"hello")
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert api.post("/v1/sessions/import", params={"id": "a b"}, content=b"x").status_code == 400
+
+
+def test_an_import_of_a_taken_id_is_refused(api: Api) -> None:
+    session = api.session("double")
+    api.until(session)
+    content = api.get(f"/v1/sessions/{session}/export").content
+    assert api.post("/v1/sessions/import", content=content).status_code == 409
+
+
+def test_a_session_whose_id_has_a_slash_is_reached_by_its_escaped_name(local: Local) -> None:
+    api = local.api
+    session = api.session("parent")
+    api.until(session)
+    lines = api.get(f"/v1/sessions/{session}/export").content.splitlines()
+    header = json.loads(lines[0]) | {"session": "parent/call-1"}
+    api.post("/v1/sessions/import", content=b"\n".join([json.dumps(header).encode(), *lines[1:]]))
+    assert api.get("/v1/sessions/parent%2Fcall-1").json()["id"] == "parent/call-1"
+    assert api.get("/v1/sessions/parent%2fcall-1/context").status_code == 200
+    assert api.get("/v1/sessions/parent/call-1").status_code == 404

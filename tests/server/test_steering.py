@@ -1,0 +1,216 @@
+"""Steering the loop over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.served import Api, Local, script, serving
+from ullage.simulators import running
+from ullage.tools.functions import tool
+
+ASKS = {"when": {"contains": "press", "after": "user"}, "calls": [{"name": "press", "arguments": {"what": "grapes"}}]}
+WAITS = {"when": {"contains": "ripen", "after": "user"}, "calls": [{"name": "ripen", "arguments": {"what": "wine"}}]}
+SUMMARY = {"when": {"contains": "summar"}, "text": "The cask was looked at, again and again, and found to be whole."}
+PLAIN = {"text": "It is done, and here is what was done, at some length. " * 8}
+
+pressed: list[str] = []
+
+
+@tool(needs_approval=True)
+async def press(what: str) -> str:
+    """Press something.
+
+    Args:
+        what: what to press
+    """
+    pressed.append(what)
+    return f"{what} pressed"
+
+
+async def ripen(what: str) -> str:
+    """Wait for something to ripen.
+
+    Args:
+        what: what to wait for
+    """
+    await asyncio.sleep(60)
+    return what
+
+
+@pytest.fixture(scope="module")
+def cellar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """A server whose agent has tools."""
+    with (
+        running(script(ASKS, WAITS, SUMMARY, PLAIN)) as double,
+        serving(double.url("anthropic"), tmp_path_factory.mktemp("cellar") / "s.db", tools=[press, ripen]) as server,
+    ):
+        yield server
+
+
+def test_a_cancel_at_rest_answers_that_nothing_was_kept(cellar: Local) -> None:
+    session = cellar.api.session("resting")
+    answer = cellar.api.post(f"/v1/sessions/{session}/cancel")
+    assert answer.json() == {"cancelled": True, "persisted": None, "returned": []}
+
+
+def test_a_cancel_while_tools_run_says_so(cellar: Local) -> None:
+    session = cellar.api.session("ripening")
+    cellar.api.say(session, "let it ripen")
+    cellar.api.until_event(session, "tool_started")
+    assert cellar.api.state(session)["state"] == "executing_tools"
+    answer = cellar.api.post(f"/v1/sessions/{session}/cancel", json={"tools": "stop"}).json()
+    assert answer["persisted"] == "tools_in_progress"
+    assert cellar.api.until(session)["ended"] == "cancelled"
+
+
+def test_a_call_that_needs_approval_waits_and_runs_once_it_is_given(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("approved")
+    api.say(session, "press the grapes")
+    state = api.until(session, "waiting")
+    assert state["paused"] == "approval"
+    (call,) = state["open"]
+    assert (call["name"], call["state"]) == ("press", "asked")
+    assert api.post(f"/v1/sessions/{session}/approvals/other", json={"approved": True}).status_code == 409
+    pressed.clear()
+    path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
+    assert api.post(path, json={"approved": True}).status_code == 202
+    assert api.until(session, "idle")["ended"] == "finished"
+    assert pressed == ["grapes"]
+    assert api.post(path, json={"approved": False}).status_code == 409
+
+
+def test_a_denied_call_is_not_run_and_the_model_is_told_why(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("denied")
+    pressed.clear()
+    api.say(session, "press the grapes")
+    (call,) = api.until(session, "waiting")["open"]
+    api.post(f"/v1/sessions/{session}/approvals/{call['call_id']}", json={"approved": False, "note": "too early"})
+    api.until(session, "idle")
+    assert pressed == []
+    results = [part for message in api.messages(session) for part in message["parts"] if part["type"] == "tool_result"]
+    assert "too early" in results[0]["content"][0]["text"]
+
+
+def test_there_is_nothing_to_resume_at_rest(cellar: Local) -> None:
+    session = cellar.api.session("nothing-to-resume")
+    assert cellar.api.post(f"/v1/sessions/{session}/resume").status_code == 409
+
+
+def test_a_turn_that_ran_out_of_its_budget_waits_and_is_resumed(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("budget", settings={"budget_calls": 1, "approve": ["ripen"]})
+    api.say(session, "press the grapes")
+    (call,) = api.until(session, "waiting")["open"]
+    api.post(f"/v1/sessions/{session}/approvals/{call['call_id']}", json={"approved": True})
+    for _ in range(2_000):
+        state = api.state(session)
+        if state["paused"] == "budget":
+            break
+    assert (state["state"], state["paused"]) == ("waiting", "budget")
+    assert api.post(f"/v1/sessions/{session}/resume").status_code == 202
+    assert api.until(session, "idle")["ended"] == "finished"
+
+
+def test_settings_change_in_a_running_session_and_the_reading_shows_it(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("settings")
+    changed = api.patch(f"/v1/sessions/{session}/settings", json={"trigger": 0.5, "window": "100k"})
+    assert changed.status_code == 200, changed.text
+    assert changed.json()["own"] == {"trigger": 0.5, "window": "100k"}
+    assert changed.json()["effective"]["window"] == 100_000
+    api.until(session)
+    reading = _reading_with(api, session, 100_000)
+    assert reading["compaction_point"] == 50_000
+    back = api.patch(f"/v1/sessions/{session}/settings", json={"window": None})
+    assert back.json()["own"] == {"trigger": 0.5}
+
+
+def _reading_with(api: Api, session: str, window: int) -> dict[str, object]:
+    for _ in range(2_000):
+        reading = dict(api.get(f"/v1/sessions/{session}/context").json())
+        if reading["window"] == {"tokens": window, "source": "user"}:
+            return reading
+    raise AssertionError(reading)
+
+
+@pytest.mark.parametrize("body", [{"triger": 1}, {"trigger": -1}, {"self": 1}, {"root": 3}])
+def test_a_setting_that_can_t_be_changes_nothing(cellar: Local, body: dict[str, object]) -> None:
+    session = str(cellar.api.post("/v1/sessions", json={}).json()["id"])
+    before = cellar.api.until(session)["seq"]
+    answer = cellar.api.patch(f"/v1/sessions/{session}/settings", json={"reserve": 5_000, **body})
+    assert answer.status_code == 422, answer.text
+    assert cellar.api.state(session)["seq"] == before
+
+
+def test_settings_tell_no_secrets(cellar: Local) -> None:
+    session = cellar.api.session("secrets")
+    told = cellar.api.get(f"/v1/sessions/{session}/settings").json()
+    assert not {"mcp", "models", "params"} & told["effective"].keys()
+
+
+def test_a_compaction_is_asked_for_explained_and_undone(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("compacted", settings={"window": 20_000, "reserve": 2_000})
+    for number in range(6):
+        api.say(session, f"number {number}: " + "tell me of the cask. " * 200)
+        api.until(session)
+    before = api.get(f"/v1/sessions/{session}/context").json()
+    messages = api.messages(session)
+    newest = api.state(session)["seq"]
+    assert api.post(f"/v1/sessions/{session}/compact", json={"instructions": "keep the cask"}).status_code == 202
+    committed = api.until_event(session, "compaction_committed", after=newest)
+    api.until(session)
+    after = api.get(f"/v1/sessions/{session}/context").json()
+    assert after["used"]["tokens"] < before["used"]["tokens"]
+    gone = committed.data["summarised"][0]
+    where = api.get(f"/v1/sessions/{session}/explain/{gone}").json()
+    assert where["status"] == "summarised"
+    assert where["holder"] == committed.data["summary"]["id"]
+    undone = api.post(f"/v1/sessions/{session}/uncompact", json={"compaction": committed.data["compaction"]})
+    assert undone.status_code == 202
+    api.until(session)
+    assert api.messages(session) == messages
+
+
+def test_pins_are_told_by_explain(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("pinned")
+    name = api.say(session, "keep this")["id"]
+    api.until(session)
+    assert api.post(f"/v1/sessions/{session}/pins", json={"messages": [name]}).status_code == 202
+    assert api.get(f"/v1/sessions/{session}/explain/{name}").json()["pinned"] is True
+    api.post(f"/v1/sessions/{session}/pins", json={"messages": [name], "pinned": False})
+    assert api.get(f"/v1/sessions/{session}/explain/{name}").json()["pinned"] is False
+
+
+def test_going_back_to_a_message_leaves_what_came_after_it(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("rewound")
+    for number in range(2):
+        api.say(session, f"number {number}")
+        api.until(session)
+    second = api.messages(session)[1]["id"]
+    assert api.post(f"/v1/sessions/{session}/rewind", json={"to": second}).status_code == 202
+    assert [message["id"] for message in api.messages(session)][-1] == second
+
+
+def test_going_back_in_the_middle_of_a_turn_is_refused(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("in-the-middle")
+    api.say(session, "let it ripen")
+    api.until_event(session, "tool_started")
+    assert api.post(f"/v1/sessions/{session}/rewind", json={"to": ""}).status_code == 409
+    assert api.post(f"/v1/sessions/{session}/uncompact", json={"compaction": "x"}).status_code == 409
+    api.post(f"/v1/sessions/{session}/cancel")
+
+
+def test_a_provider_that_fails_makes_the_session_wait_and_say_why(tmp_path: Path) -> None:
+    fault = {"kind": "status", "status": 401, "request": 1}
+    with (
+        running(script(PLAIN, faults=[fault])) as double,
+        serving(double.url("anthropic"), tmp_path / "s.db") as server,
+    ):
+        session = server.api.session("failing")
+        server.api.say(session, "hello")
+        state = server.api.until(session, "waiting")
+        assert (state["paused"], bool(state["note"])) == ("failed", True)
+        assert server.api.post(f"/v1/sessions/{session}/resume").status_code == 202
+        assert server.api.until(session, "idle")["ended"] == "finished"
