@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import os
 import sys
-import unicodedata
 from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, TextIO
@@ -17,7 +16,7 @@ from typing import Any, Final, NamedTuple, TextIO
 import msgspec
 
 from ullage.cli.context import stored_calibration
-from ullage.cli.text import number, percent, printable
+from ullage.cli.text import number, percent, printable, safe
 from ullage.codec.encode import Options
 from ullage.codec.stream import Answer, ReasoningDelta, TextDelta
 from ullage.errors import InputError, ProviderError
@@ -197,15 +196,6 @@ class Pen:
             self.out.write(text.encode(encoding, "replace").decode(encoding))
             self.out.flush()
             self._wrote = text[-1]
-
-
-def safe(text: str) -> str:
-    """Text that moves no cursor and changes no colour: line ends and tabs are kept, other controls left out."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs")
-    )
 
 
 def raw_lines(prepared: Prepared) -> list[str]:

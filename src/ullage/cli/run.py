@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import msgspec
 
-from ullage.cli.ask import question_of, safe
+from ullage.cli.ask import question_of
 from ullage.cli.footing import dollars
 from ullage.cli.live import Live, described
 from ullage.cli.screen import Screen
-from ullage.cli.text import counted, number
+from ullage.cli.text import counted, number, safe
 from ullage.encoding import encode
 from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.events import Event, MessageAdded

@@ -33,6 +33,15 @@ def printable(text: str) -> str:
     return " ".join("".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text).split())
 
 
+def safe(text: str) -> str:
+    """Text that moves no cursor and changes no colour: line ends and tabs are kept, other controls left out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs")
+    )
+
+
 def cells(text: str) -> int:
     """Terminal cells the text takes: wide characters two, combining ones none."""
     if text.isascii():

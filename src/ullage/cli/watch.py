@@ -38,6 +38,9 @@ from ullage.runtime.status import taken
 NEWER_EVERY_S: Final = 2.0
 """Seconds between two searches for a session that was begun after this one."""
 
+BEGUN_BYTES: Final = 65_536
+"""A file without a whole line that is larger than this is no log that was just begun."""
+
 _NEAR: Final = Settings()
 
 
@@ -66,6 +69,8 @@ class Watched:
     _usable: bool = False
     _last: ReadingTaken | None = None
     _told: set[tuple[str, int]] = field(default_factory=set)
+    _restarted: str = ""
+    """Why the log is read anew, until a look finds something in it."""
 
     def look(self) -> Seen | None:
         """What has changed; ``None`` when nothing has.
@@ -78,7 +83,7 @@ class Watched:
         if growth.is_whole or self._meter is None:
             self._meter, self._calls, self._usable = self.new_meter(), 0, False
         if growth.restarted:
-            self._told = set()
+            self._told, self._restarted = set(), growth.restarted
         for event in growth.certain:
             self._meter.apply(event)
         self._calls += _main_calls(growth.certain)
@@ -92,9 +97,10 @@ class Watched:
 
     def _seen(self, growth: Growth, meter: Meter) -> Seen:
         reading, last = meter.reading(), self._last
+        restarted, self._restarted = self._restarted, ""
         status = taken(
             reading,
-            messages=reading_messages(meter),
+            messages=len(meter.messages),
             last=last,
             on=_NEAR.near_limit,
             off=_NEAR.near_limit_off,
@@ -108,14 +114,9 @@ class Watched:
             status=status,
             calls=self._calls + _main_calls(growth.held),
             imported=growth.imported,
-            happened=tuple(new) if last is not None and not growth.restarted else (),
-            restarted=growth.restarted,
+            happened=tuple(new) if last is not None and not restarted else (),
+            restarted=restarted,
         )
-
-
-def reading_messages(meter: Meter) -> int:
-    """How many messages are in view."""
-    return len(meter.messages)
 
 
 def _main_calls(events: Sequence[Event]) -> int:
@@ -142,23 +143,17 @@ def watch(options: argparse.Namespace) -> int:
             estimator=options.estimator,
         )
 
-    screen = Screen(sys.stdout)
-    show = Shown(screen) if not options.json else _JsonLines()
-    places = [place_of(options.file, options.session)] if options.file else []
-    newer = None if places else Newer()
-    place = places[0] if places else newest()
+    show = _JsonLines() if options.json else Shown(Screen(sys.stdout))
+    newer = None if options.file else Newer()
+    place = place_of(options.file, options.session) if options.file else newest()
     watched = Watched(GrowingLog(place.path, place.session), new_meter)
     try:
-        seen = watched.look()  # what is wrong with it from the start is an error, and no reason to wait
-        assert seen is not None
-        show.begin(place, seen)
-        if options.once:
-            return 0
-        for _ in ticks(options.interval):
+        _first(watched, place, show, waits=not options.once)
+        for _ in () if options.once else ticks(options.interval):
             if newer is not None and (begun := newer.than(place)) is not None:
                 place, watched = begun, Watched(GrowingLog(begun.path, begun.session), new_meter)
-                show.say(f"a newer session began: now watching {begun.path}")
-            _tick(watched, show)
+                show.say(f"a newer session began: {begun.path}")
+            _look(watched, place, show)
     except KeyboardInterrupt:
         return 0
     finally:
@@ -166,14 +161,36 @@ def watch(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tick(watched: Watched, show: Shown | _JsonLines) -> None:
+def _first(watched: Watched, place: Place, show: Shown | _JsonLines, *, waits: bool) -> None:
+    """What is wrong with the log from the start is an error, but for one that has only just been begun."""
+    try:
+        seen = watched.look()
+    except InputError as problem:
+        if not waits or not (isinstance(problem, UnusableSession) or is_begun_only(place.path)):
+            raise
+        show.wait(str(problem))
+    else:
+        assert seen is not None
+        show.show(place, seen)
+
+
+def _look(watched: Watched, place: Place, show: Shown | _JsonLines) -> None:
     try:
         seen = watched.look()
     except InputError as problem:
         show.wait(str(problem))
         return
     if seen is not None:
-        show.show(seen)
+        show.show(place, seen)
+
+
+def is_begun_only(path: Path) -> bool:
+    """Whether a file does not even hold one whole line yet."""
+    try:
+        with path.open("rb") as file:
+            return b"\n" not in file.read(BEGUN_BYTES) and path.stat().st_size < BEGUN_BYTES
+    except OSError:
+        return False
 
 
 def ticks(interval_s: float) -> Iterator[None]:
@@ -233,26 +250,18 @@ class Shown:
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
         self.scroll = Scroll(screen)
+        self._place: Place | None = None
         self._calls = 0
         self._is_near = False
         self._said = ""
 
-    def begin(self, place: Place, seen: Seen) -> None:
-        """What is watched, and how it stands."""
-        program = seen.imported.program or seen.imported.format
-        named = seen.reading.model if seen.reading.model not in ("", "unknown") else "unknown model"
-        about = [program, named, short_id(place), counted(seen.calls, "call")]
-        head = f"Watching {' · '.join(printable(each) for each in about if each)}. Ctrl-C ends it."
-        self._line((Span(head, "strong"),))
-        self._calls = -1  # how it stands now is said, call or not
-        self.show(seen)
-
-    def show(self, seen: Seen) -> None:
-        """What has changed."""
+    def show(self, place: Place, seen: Seen) -> None:
+        """What has changed; at first what is watched and how it stands."""
         self._said = ""
         if seen.restarted:
             self.say(f"{seen.restarted}: read from its begin again")
-            self._calls = -1
+        if place != self._place or seen.restarted:
+            self._begin(place, seen)
         for event in seen.happened:
             self._line(window_line(event))
         if seen.status.near_limit and not self._is_near:
@@ -267,6 +276,13 @@ class Shown:
             drawn = gauge_line(reading, self.scroll.width - 12, glyphs, word=grown)
             self._line((Span(f"call {number(seen.calls):<6} ", "dim"), *drawn))
         self._calls = seen.calls
+
+    def _begin(self, place: Place, seen: Seen) -> None:
+        program = seen.imported.program or seen.imported.format
+        named = "" if seen.reading.model == "unknown" else seen.reading.model
+        about = [program, named, short_id(place), counted(seen.calls, "call")]
+        self._line((Span(f"Watching {' · '.join(printable(each) for each in about if each)}", "strong"),))
+        self._place, self._calls, self._is_near = place, -1, False
 
     def wait(self, why: str) -> None:
         """Say once what is being waited for."""
@@ -289,14 +305,11 @@ class Shown:
 class _JsonLines:
     """A reading a line, with what a program wants to know beside it under ``watch``."""
 
-    def begin(self, place: Place, seen: Seen) -> None:
-        """How it stands."""
-        self.show(seen)
-
-    def show(self, seen: Seen) -> None:
+    def show(self, place: Place, seen: Seen) -> None:
         """What has changed."""
         whole = msgspec.to_builtins(seen.reading)
         whole["watch"] = {
+            "path": str(place.path),
             "calls": seen.calls,
             "grown": seen.status.grown,
             "near_limit": seen.status.near_limit,
