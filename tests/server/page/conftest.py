@@ -1,17 +1,15 @@
-"""A real browser, which the tests of the page share. It has to be installed: without it they fail and say how."""
+"""A real browser, which the tests of the page share."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.programs import CHROMIUM_NAMES, needed
 from tests.server.page.screen import Open, Screen
 
-CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [
     "--headless=new",
     "--no-sandbox",
@@ -24,16 +22,10 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
-    path = os.environ.get("CHROMIUM", CHROMIUM)
-    if not Path(path).exists():
-        pytest.fail(
-            f"There is no Chromium at {path}. The page is tested in a real one: `apt-get install chromium`, "
-            "or set CHROMIUM to where it is.",
-            pytrace=False,
-        )
+    """Chromium without a window. Not for longer than a file: its event loop is in the way of asynchronous tests."""
+    path = needed("chromium", "the page in a real browser", *CHROMIUM_NAMES, variable="CHROMIUM")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield launched

@@ -14,7 +14,10 @@ from ullage.simulators import running
 
 ANSWERS = (
     {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 400},
-    {"when": {"contains": "table"}, "text": "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `two`"},
+    {
+        "when": {"contains": "table"},
+        "text": "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `two`",
+    },
     {"when": {"contains": "Think"}, "reasoning": "A cask is a barrel.", "text": "It is round."},
     {"text": "A hand's breadth of air stands over the wine."},
 )
@@ -46,8 +49,8 @@ def test_what_the_model_writes_appears_while_it_writes_and_the_gauge_grows(local
     screen.say("And at length, please.")
     draft = screen.find("article.draft")
     expect(draft).to_contain_text("The cask was filled in spring")
-    short = len(draft.inner_text())
-    screen.page.wait_for_function(f"document.querySelector('article.draft').innerText.length > {short}")
+    for often in (10, 20):
+        expect(draft).to_contain_text(re.compile(rf"(it stood.*){{{often}}}", re.DOTALL))
     screen.find("#cancel").click()
     screen.is_at_rest()
 

@@ -1,0 +1,221 @@
+"""Who can use the page, and how: with a token, with keys, with a screen reader, on a small screen, in the dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Response, expect
+
+from tests.server.page.screen import Open, Screen
+from tests.server.served import Local, script, serving
+from ullage.simulators import running
+
+LARGEST_PAINT = 200_000
+"""Bytes that may come over the wire until the page stands there."""
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    with (
+        running(script({"text": "Yes."})) as provider,
+        serving(
+            provider.url("anthropic"),
+            tmp_path_factory.mktemp("guarded") / "sessions.db",
+            token="a-long-word",
+            headers={"authorization": "Bearer a-long-word"},
+        ) as server,
+    ):
+        yield server
+
+
+def test_the_token_is_asked_for_once_and_kept_in_the_tab(guarded: Local, open_page: Open) -> None:
+    name = guarded.api.session("guarded")
+    screen = open_page(f"{guarded.url}/#/s/{name}")
+    box = screen.find("dialog input")
+    box.fill("wrong")
+    box.press("Enter")
+    expect(screen.find("dialog")).to_contain_text("does not take this token")
+    screen.find("dialog input").fill("a-long-word")
+    screen.find("dialog input").press("Enter")
+    screen.is_live()
+    screen.say("Hello?")
+    expect(screen.answers()).to_contain_text("Yes.")
+    screen.page.reload()
+    screen.is_live()
+    expect(screen.find("dialog")).to_be_hidden()
+    assert "a-long-word" not in screen.page.url
+    assert screen.page.evaluate("localStorage.length + document.cookie.length") == 0
+    assert set(screen.refused) == {401}
+
+
+def test_the_first_paint_is_small_and_comes_from_here(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url)
+    sizes: dict[str, int] = {}
+
+    def heard(answer: Response) -> None:
+        if "/v1/" not in answer.url:
+            sizes[answer.url] = len(answer.body()) + sum(len(k) + len(v) + 4 for k, v in answer.all_headers().items())
+
+    screen.page.on("response", heard)
+    screen.page.reload()
+    expect(screen.find("#say")).to_be_visible()
+    screen.page.wait_for_load_state("networkidle")
+    assert all(url.startswith(local.url) for url in sizes)
+    assert len(sizes) > 10
+    assert sum(sizes.values()) <= LARGEST_PAINT
+
+
+def test_sessions_are_found_by_what_they_are_called(local: Local, open_page: Open) -> None:
+    for name in ("cellar-one", "cellar-two", "attic"):
+        local.api.session(name)
+    screen = open_page(local.url, "attic")
+    screen.find("#search").fill("cellar")
+    expect(screen.find(".session", has_text="cellar-one")).to_be_visible()
+    expect(screen.find(".session", has_text="attic")).to_have_count(0)
+    screen.find(".session", has_text="cellar-two").click()
+    expect(screen.find("#subtitle")).to_contain_text("cellar-two")
+    assert screen.page.url.endswith("#/s/cellar-two")
+    screen.page.go_back()
+    expect(screen.find("#subtitle")).to_contain_text("attic")
+
+
+def test_a_session_is_forked_and_deleted(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("origin"))
+    screen.say("Hello.")
+    expect(screen.answers()).to_have_count(1)
+    screen.is_at_rest()
+    screen.find("#menu summary").click()
+    screen.find("#fork").click()
+    expect(screen.marks("Forked from origin")).to_be_visible()
+    expect(screen.answers()).to_have_count(1)
+    fork = screen.page.url.rpartition("/")[2]
+    assert fork != "origin"
+    screen.find("#menu summary").click()
+    screen.find("#delete").click()
+    screen.find("dialog").get_by_role("button", name="Delete").click()
+    expect(screen.find(f'[data-session="{fork}"]')).to_have_count(0)
+    assert local.api.get(f"/v1/sessions/{fork}").status_code == 404
+    assert local.api.get("/v1/sessions/origin").status_code == 200
+
+
+def test_everything_can_be_reached_with_keys(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("keys"))
+    screen.say("Hello.")
+    expect(screen.answers()).to_have_count(1)
+    screen.press("?")
+    expect(screen.find("dialog")).to_contain_text("to the message box")
+    screen.page.keyboard.press("Escape")
+    screen.press("/")
+    expect(screen.find("#say")).to_be_focused()
+    screen.page.keyboard.type("/?jk")
+    expect(screen.find("#say")).to_have_value("/?jk")
+    screen.press("j")
+    expect(screen.find("article.user")).to_be_focused()
+    screen.page.keyboard.press("j")
+    expect(screen.answers()).to_be_focused()
+    screen.press("w")
+    expect(screen.find("#window")).to_be_focused()
+    screen.press("s")
+    expect(screen.find("#search")).to_be_focused()
+
+
+def test_single_keys_can_be_switched_off(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("no-keys"))
+    screen.find("#help").click()
+    screen.find("dialog input[type=checkbox]").uncheck()
+    screen.page.keyboard.press("Escape")
+    screen.press("/")
+    expect(screen.find("#say")).not_to_be_focused()
+
+
+def test_what_can_be_used_has_a_name_and_the_columns_are_landmarks(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("named"))
+    screen.say("Hello.")
+    expect(screen.answers()).to_have_count(1)
+    screen.is_at_rest()
+    for role, name in (("navigation", "Sessions"), ("main", "Conversation"), ("complementary", "Window")):
+        expect(screen.page.get_by_role(role, name=name, exact=True)).to_have_count(1)
+    expect(screen.page.get_by_role("meter", name="Window used")).to_be_visible()
+    nameless = screen.page.evaluate(
+        """() => [...document.querySelectorAll("button, input, textarea, select, summary, a[href]")]
+            .filter((one) => !(one.textContent.trim() || one.getAttribute("aria-label") || one.labels?.length))
+            .map((one) => one.outerHTML)"""
+    )
+    assert nameless == []
+
+
+def test_light_and_dark_follow_the_system_and_the_switch(local: Local, open_page: Open) -> None:
+    name = local.api.session("coloured")
+
+    def paper(screen: Screen) -> int:
+        colour = screen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return int(colour.removeprefix("rgb(").split(",")[0])
+
+    screen = open_page(local.url, name, color_scheme="dark")
+    assert paper(screen) < 60
+    screen.find("#theme").click()
+    expect(screen.find("#theme")).to_have_text("Light")
+    assert paper(screen) > 200
+    screen.page.reload()
+    screen.is_live()
+    assert paper(screen) > 200
+    assert paper(open_page(local.url, name, color_scheme="light")) > 200
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_paper(local: Local, open_page: Open, scheme: str) -> None:
+    screen = open_page(local.url, local.api.session(f"contrast-{scheme}"), color_scheme=scheme)
+    ratios = screen.page.evaluate(
+        """() => {
+            const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+            const light = (colour) => {
+                canvas.fillStyle = colour;
+                canvas.fillRect(0, 0, 1, 1);
+                const parts = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => {
+                    const share = part / 255;
+                    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+                });
+                return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+            };
+            const probe = document.body.appendChild(document.createElement("span"));
+            const colour = (name) => {
+                probe.style.color = `var(--${name})`;
+                return getComputedStyle(probe).color;
+            };
+            const ratio = (ink, paper) => {
+                const [a, b] = [light(colour(ink)), light(colour(paper))].sort((x, y) => y - x);
+                return (a + 0.05) / (b + 0.05);
+            };
+            const found = {};
+            for (const ink of ["ink", "dim", "accent", "warn", "bad"])
+                for (const paper of ["paper", "raised", "sunk"]) found[`${ink} on ${paper}`] = ratio(ink, paper);
+            found["on-accent on accent"] = ratio("on-accent", "accent");
+            return found;
+        }"""
+    )
+    assert {pair: ratio for pair, ratio in ratios.items() if ratio < 4.5} == {}
+
+
+def test_on_a_small_screen_one_column_is_shown_at_a_time(local: Local, open_page: Open) -> None:
+    viewport = {"width": 390, "height": 844}
+    screen = open_page(local.url, local.api.session("small"), viewport=viewport)
+    screen.say("Hello.")
+    expect(screen.answers()).to_have_count(1)
+    expect(screen.find("#window")).to_be_hidden()
+    expect(screen.find("#brief")).to_contain_text(f"{screen.find('.used-number').text_content()} ")
+    screen.find("#tabs").get_by_role("button", name="Window").click()
+    expect(screen.find(".meter")).to_be_visible()
+    expect(screen.find("#conversation")).to_be_hidden()
+    wide = screen.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= viewport["width"]
+    screen.find("#tabs").get_by_role("button", name="Sessions").click()
+    screen.find('[data-session="small"]').click()
+    expect(screen.find("#conversation")).to_be_visible()
+
+
+def test_nothing_moves_where_a_person_asked_for_that(local: Local, open_page: Open) -> None:
+    screen = open_page(local.url, local.api.session("still"), reduced_motion="reduce")
+    screen.say("Hello.")
+    expect(screen.answers()).to_have_count(1)
+    assert screen.page.evaluate("document.getAnimations().length") == 0

@@ -1,0 +1,75 @@
+"""The connection breaks, the server goes and comes back: the page goes on where it was."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.server.page.cable import Cable
+from tests.server.page.screen import Open
+from tests.server.served import process, script
+from ullage.simulators import running
+
+ANSWERS = (
+    {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 200},
+    {"text": "A hand's breadth of air stands over the wine."},
+)
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def test_a_page_goes_on_after_the_server_was_killed_and_started_again(tmp_path: Path, open_page: Open) -> None:
+    port, store = free_port(), tmp_path / "sessions.db"
+    with running(script(*ANSWERS, delay_s=0.03)) as provider:
+        with process(provider.url("anthropic"), store, port=port) as first, first.api() as api:
+            screen = open_page(first.url, api.session("restarted"))
+            screen.say("Hello.")
+            expect(screen.answers()).to_have_count(1)
+            screen.say("Tell me at length.")
+            expect(screen.find("article.draft .prose")).to_contain_text("The cask was filled in spring")
+            first.kill()
+        expect(screen.find("#connection")).to_have_text("connection lost, trying again")
+        screen.say("Are you there?")
+        expect(screen.find("#queue .unsent")).to_contain_text("Are you there?")
+        with process(provider.url("anthropic"), store, port=port) as second, second.api() as api:
+            expect(screen.find("#connection")).to_have_text("live")
+            expect(screen.find("article.user", has_text="Are you there?")).to_have_count(1)
+            api.until("restarted")
+            screen.is_at_rest()
+            expect(screen.find("#waiting")).to_be_hidden()
+            in_view = api.messages("restarted")
+            said = [one for one in in_view if one["role"] == "user" and one.get("origin", "said") == "said"]
+            assert len(said) == 3
+            expect(screen.find("article.user")).to_have_count(3)
+            expect(screen.answers()).to_have_count(sum(one["role"] == "assistant" for one in in_view))
+            reading = api.get("/v1/sessions/restarted/context").json()
+            expect(screen.find(".meter")).to_have_attribute("data-snapshot", reading["snapshot_id"])
+
+
+def test_a_stream_that_breaks_again_and_again_shows_nothing_twice(tmp_path: Path, open_page: Open) -> None:
+    with (
+        running(script(*ANSWERS, delay_s=0.03)) as provider,
+        process(provider.url("anthropic"), tmp_path / "sessions.db") as server,
+        server.api() as api,
+        Cable(server.url) as cable,
+    ):
+        screen = open_page(cable.url, api.session("broken"))
+        screen.say("Tell me at length.")
+        draft = screen.find("article.draft .prose")
+        for _ in range(4):
+            expect(draft).to_contain_text("The cask was filled in spring")
+            cable.cut()
+            expect(screen.find("#connection")).not_to_have_text("live")
+            cable.mend()
+            expect(screen.find("#connection")).to_have_text("live")
+        api.until("broken")
+        expect(screen.answers()).to_have_count(1)
+        (answer,) = [message for message in api.messages("broken") if message["role"] == "assistant"]
+        assert screen.answers().locator(".prose").inner_text().strip() == answer["parts"][0]["text"].strip()
