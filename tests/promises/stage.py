@@ -230,12 +230,13 @@ async def until(holds: Callable[[], object]) -> None:
 
 
 class Shown:
-    """What a display of a session has been given: a task that follows it from its beginning."""
+    """What a display of a session has been given: a task that follows it, from its beginning or from behind ``after``."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, after: int = 0) -> None:
         self.pieces: list[DraftPiece] = []
         self.events: list[Event] = []
         self._session = session
+        self._after = after
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Shown:
@@ -250,7 +251,7 @@ class Shown:
         await asyncio.wait([self._task])
 
     async def _follow(self, begun: asyncio.Event) -> None:
-        frames: AsyncIterator[Event | DraftPiece] = self._session.events(after=0)
+        frames: AsyncIterator[Event | DraftPiece] = self._session.events(after=self._after)
         async with aclosing(frames) as coming:  # type: ignore[type-var]
             begun.set()
             async for frame in coming:
@@ -262,6 +263,11 @@ class Shown:
     async def until(self, holds: Callable[[Shown], object]) -> None:
         """Wait until this holds of what was shown."""
         await until(lambda: holds(self))
+
+    @property
+    def count(self) -> int:
+        """How many events and pieces there were."""
+        return len(self.events) + len(self.pieces)
 
     def of_call(self, call: str) -> list[DraftPiece]:
         return [piece for piece in self.pieces if piece.call == call]
