@@ -1,0 +1,280 @@
+"""``ullage run`` as a process of its own against a double over HTTP: what goes where, and how it ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from ullage.cli import main
+from ullage.simulators.scenario import read
+from ullage.simulators.server import Server, running
+
+LONG = " ".join(f"word{number}" for number in range(600))
+SCENARIO = {
+    "server": {"delay_s": 0.01},
+    "answers": [
+        {"when": {"contains": "list the files"}, "calls": [{"name": "list", "arguments": {"path": "."}}], "times": 0},
+        {
+            "when": {"contains": "write a note"},
+            "calls": [{"name": "write", "arguments": {"path": "note.txt", "content": "hello"}}],
+        },
+        {"when": {"contains": "long story"}, "text": LONG},
+        {"text": "A cask is a barrel."},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running(read(SCENARIO), seed=3) as made:
+        yield made
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return {**kept, "ULLAGE_DATA": str(tmp_path / "data"), "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "any"}
+
+
+def command(server: Server | None, *arguments: str) -> list[str]:
+    address = ["--base-url", server.url("anthropic")] if server else []
+    return [sys.executable, "-m", "ullage", "run", "--model", "anthropic:claude-haiku-4-5", *address, *arguments]
+
+
+def run(
+    server: Server | None, environment: Mapping[str, str], place: Path, *arguments: str, said: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(server, *arguments),
+        cwd=place,
+        env=environment,
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_pipe_gets_the_answer_alone_and_everything_else_goes_to_standard_error(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    ended = run(server, environment, tmp_path, "What is a cask?")
+    assert (ended.returncode, ended.stdout) == (0, "A cask is a barrel.\n")
+    assert "Spend    1 call" in ended.stderr and "go on with --session" in ended.stderr
+
+
+def test_the_request_can_come_from_standard_input(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
+    assert run(server, environment, tmp_path, "-", said="What is a cask?").stdout == "A cask is a barrel.\n"
+
+
+def test_json_is_one_object_with_the_reading(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
+    ended = run(server, environment, tmp_path, "What is a cask?", "--json", "--session", "s")
+    whole = json.loads(ended.stdout)
+    assert (whole["session"], whole["text"], whole["reason"], whole["error"]) == (
+        "s",
+        "A cask is a barrel.",
+        "finished",
+        None,
+    )
+    assert whole["reading"]["window"]["tokens"] == 200_000
+
+
+def test_events_are_lines_for_programs_and_the_last_one_is_the_result(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    lines = run(server, environment, tmp_path, "What is a cask?", "--events").stdout.splitlines()
+    events = [json.loads(line) for line in lines]
+    kinds = [event["type"] for event in events]
+    assert kinds[-1] == "result" and {"queued", "turn_started", "draft", "call_ended", "turn_ended"} <= set(kinds)
+    numbers = [event["seq"] for event in events if "seq" in event]
+    assert numbers == list(range(numbers[0], numbers[-1] + 1))
+
+
+def test_a_session_is_gone_on_with_in_another_process(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    run(server, environment, tmp_path, "What is a cask?", "--session", "s")
+    ended = run(server, environment, tmp_path, "And now?", "--session", "s", "--json")
+    assert json.loads(ended.stdout)["reading"]["spend"]["by_purpose"]["main"]["calls"] == 2
+
+
+def test_there_are_no_tools_unless_they_are_asked_for(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    run(server, environment, tmp_path, "What is a cask?", "--json")
+    assert "tools" not in server.exchanges[-1].body
+    run(server, environment, tmp_path, "What is a cask?", "--tools", "read,list")
+    assert {tool["name"] for tool in server.exchanges[-1].body["tools"]} >= {"read", "list"}
+    (tmp_path / "ullage.toml").write_text('tools = ["search"]\n')
+    trusting = {**environment, "ULLAGE_TRUSTED": str(tmp_path)}
+    run(server, trusting, tmp_path, "What is a cask?")
+    assert "search" in {tool["name"] for tool in server.exchanges[-1].body.get("tools", [])}
+
+
+def test_what_changes_things_is_refused_where_nobody_can_be_asked_and_done_with_yes(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    ended = run(server, environment, tmp_path, "write a note", "--tools", "write")
+    assert ended.returncode == 0 and "nobody can be asked" in ended.stderr
+    assert not (tmp_path / "note.txt").exists()
+    run(server, environment, tmp_path, "write a note", "--tools", "write", "--yes")
+    assert (tmp_path / "note.txt").read_text() == "hello"
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, arguments: list[str], environment: Mapping[str, str], place: Path) -> None:
+        self.near, far = pty.openpty()
+        self.process = subprocess.Popen(
+            arguments, cwd=place, env=environment, stdin=far, stdout=far, stderr=far, start_new_session=True
+        )
+        os.close(far)
+        self.seen = ""
+
+    def until(self, wanted: str) -> str:
+        """Read on until this was shown."""
+        while wanted not in self.seen:
+            try:
+                more = os.read(self.near, 65_536)
+            except OSError:
+                more = b""
+            assert more, f"{wanted!r} was never shown: {self.seen}"
+            self.seen += more.decode("utf-8", "replace")
+        return self.seen
+
+    def type(self, text: str) -> None:
+        """As if somebody typed it."""
+        os.write(self.near, text.encode())
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> int:
+        """Read what is still shown; the exit code."""
+        while True:
+            try:
+                more = os.read(self.near, 65_536)
+            except OSError:
+                break
+            if not more:
+                break
+            self.seen += more.decode("utf-8", "replace")
+        os.close(self.near)
+        return self.process.wait(timeout=30)
+
+
+@pytest.mark.parametrize(("typed", "is_done"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_on_a_terminal_a_person_is_asked(
+    server: Server, environment: dict[str, str], tmp_path: Path, typed: str, is_done: bool
+) -> None:
+    terminal = Terminal(command(server, "write a note", "--tools", "write"), environment, tmp_path)
+    terminal.until("[y/N] ")
+    terminal.type(typed)
+    assert terminal.end() == 0
+    assert (tmp_path / "note.txt").exists() is is_done
+
+
+def test_ctrl_c_while_a_person_is_asked_cancels_the_turn(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = Terminal(command(server, "write a note", "--tools", "write"), environment, tmp_path)
+    terminal.until("[y/N] ")
+    terminal.interrupt()
+    assert terminal.end() == 130
+    assert not (tmp_path / "note.txt").exists()
+
+
+def test_ctrl_c_cancels_keeps_the_partial_answer_and_the_session_goes_on(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = Terminal(command(server, "a long story", "--session", "s"), environment, tmp_path)
+    terminal.until("word30")
+    terminal.interrupt()
+    assert terminal.end() == 130
+    assert "the partial answer is kept" in terminal.seen
+    ended = run(server, environment, tmp_path, "What is a cask?", "--session", "s")
+    assert (ended.returncode, ended.stdout) == (0, "A cask is a barrel.\n")
+    sent = json.dumps(server.exchanges[-1].body)
+    assert "word30" in sent and "word599" not in sent
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_nothing_is_lost(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = Terminal(command(server, "a long story", "--session", "s"), environment, tmp_path)
+    terminal.until("word30")
+    terminal.interrupt()
+    terminal.interrupt()
+    assert terminal.end() == 130
+    assert "Traceback" not in terminal.seen
+    assert run(server, environment, tmp_path, "What is a cask?", "--session", "s").returncode == 0
+
+
+def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    first = subprocess.Popen(
+        command(server, "a long story", "--session", "s", "--events"),
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert first.stdout is not None
+    while '"type":"draft"' not in first.stdout.readline():
+        time.sleep(0)
+    ended = run(server, environment, tmp_path, "What is a cask?", "--session", "s")
+    out, _ = first.communicate(timeout=60)
+    assert (ended.returncode, ended.stdout, first.returncode) == (0, "A cask is a barrel.\n", 0)
+    assert '"how":"delivered"' in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "hello"], "No model is set"),
+        (["run", "hello", "--model", "anthropic:claude-haiku-4-5"], "ANTHROPIC_API_KEY"),
+        (["run", "hello", "--model", "nobody:model"], "No provider is known"),
+        (["run", "  ", "--model", "anthropic:claude-haiku-4-5"], "nothing to ask"),
+        (["run", "hello", "--model", "ollama:x", "--tools", "hammer"], "hammer"),
+    ],
+)
+def test_what_is_missing_is_said_before_anything_is_stored(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ULLAGE_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert list(tmp_path.iterdir()) == []
+    assert "ullage demo" in error or said not in ("No model is set", "ANTHROPIC_API_KEY")
+
+
+def test_an_unknown_model_and_no_network_say_so_and_end_with_2(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    ended = run(server, environment, tmp_path, "hello", "--model", "anthropic:claude-nothing")
+    assert ended.returncode == 2 and ended.stdout == "" and "no such model" in ended.stderr
+    nowhere = {**environment, "ULLAGE_TRIES": "1"}
+    ended = run(None, nowhere, tmp_path, "hello", "--base-url", "http://127.0.0.1:9", "--json")
+    whole = json.loads(ended.stdout)
+    assert (ended.returncode, whole["text"], whole["error"]) == (2, "", "Unreachable")
+    assert "can't be reached" in ended.stderr
