@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.programs import missing
+
 settings.register_profile(
     "quick",
     max_examples=40,
@@ -60,6 +62,12 @@ def _network_is_off() -> Iterator[None]:
         for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
             patch.setattr(socket, name, _guarded(name, getattr(socket, name), 0))
         yield
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say aloud what could not be tested on this machine."""
+    for package, what in missing.items():
+        terminalreporter.write_line(f"NOT TESTED: {what} ({package} is missing and could not be installed)", red=True)
 
 
 @pytest.fixture
