@@ -230,7 +230,7 @@ async def until(holds: Callable[[], object]) -> None:
 
 
 class Shown:
-    """What a display of a session has been given: a task that follows it, from its beginning or from behind ``after``."""
+    """What a display of a session has been given: a task that follows it, from behind the event ``after``."""
 
     def __init__(self, session: Session, *, after: int = 0) -> None:
         self.pieces: list[DraftPiece] = []

@@ -113,8 +113,8 @@ async def sending(session: Session, run: Run, first: int, does: str) -> None:
                 continue
             for kind in ("steer", "follow_up"):
                 name = f"{kind}-{place}"
-                run.sent.append((name, kind))  # type: ignore[arg-type]
-                await session.send(f"<{name}>", kind=kind, id=name)  # type: ignore[arg-type]
+                run.sent.append((name, kind))
+                await session.send(f"<{name}>", kind=kind, id=name)
             if does == "cancel" and place > APART:
                 answer = await session.cancel()
                 run.returned += [message.id for message in answer.returned]
@@ -194,7 +194,7 @@ def judge_order(run: Run, events: Sequence[Event]) -> None:
     """Within each kind, messages are delivered in the order in which they were sent."""
     delivered = [event.message_id for event in of_kind(events, QueueLeft) if event.how == "delivered"]
     for kind in ("steer", "follow_up"):
-        own = run.of(kind)  # type: ignore[arg-type]
+        own = run.of(kind)
         assert [name for name in delivered if name in own] == [name for name in own if name in delivered]
 
 
@@ -348,7 +348,7 @@ async def test_pending_lists_what_waits_in_the_order_of_delivery(tmp_path: Path)
 
 @pytest.mark.parametrize("queue", ["return", "keep"])
 async def test_a_cancel_hands_back_what_waits_or_keeps_it_for_the_next_turn(queue: str, tmp_path: Path) -> None:
-    work, begun, gate = gated()
+    work, begun, _ = gated()
     with running(one_tool()) as server:
         agent = agent_for(tmp_path / "s.db", tools=[work], cancel_queue=queue)
         async with agent.session("s", **CLAUDE.settings(server)) as session:

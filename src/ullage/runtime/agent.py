@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 import os
 import secrets
@@ -110,6 +111,7 @@ class Agent:
         self._open = 0
         self._resources: AsyncExitStack | None = None
         self._opening = asyncio.Lock()
+        self._guest: Agent | None = None
         self.settings = resolve(said, {}, self._files, self._environment).settings
 
     # -- sessions --
@@ -149,9 +151,19 @@ class Agent:
             self._open += 1
             return self._shared
 
-    def use(self, store: Store, client: Client) -> None:
-        """Work in this store and with this client, which somebody else closes."""
-        self._given_store, self._given_client = store, client
+    def within(self, store: Store, client: Client) -> Agent:
+        """The same agent, working in this store and with this client, which somebody else closes.
+
+        The same one again for the same two, so that its sessions share what they use. This agent stays as it is.
+        """
+        guest = self._guest
+        if guest is None or guest._given_store is not store or guest._given_client is not client:
+            guest = copy.copy(self)
+            guest._given_store, guest._given_client, guest._guest = store, client, None
+            guest._shared, guest._resources, guest._open = None, None, 0
+            guest._opening, guest._servers, guest._made = asyncio.Lock(), (), {}
+            self._guest = guest
+        return guest
 
     async def leave(self) -> None:
         """Close what is shared when nobody uses it any more."""

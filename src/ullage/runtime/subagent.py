@@ -55,7 +55,7 @@ def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_
 
 async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
     work = beside.work
-    agent.use(work.shared.store, work.shared.client)
+    agent = agent.within(work.shared.store, work.shared.client)
     child = f"{beside.session}/{beside.call_id}"
     async with agent.session(child, resume=False) as session:
         known = {
