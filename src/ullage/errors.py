@@ -21,7 +21,8 @@
         ├── NotFound              no such model, endpoint or object
         ├── RequestRejected       the request breaks a rule of the wire
         │   ├── Overflow          it does not fit into the window
-        │   │   └── BodyTooLarge  it has too many bytes, whatever its tokens
+        │   │   ├── BodyTooLarge  it has too many bytes, whatever its tokens
+        │   │   └── TooManyImages it has too many images and files, whatever their size
         │   └── ContentFiltered   a filter withheld the prompt or the answer
         ├── RateLimited           too many requests or tokens a minute; may be tried again
         ├── QuotaExhausted        no money or no quota left; trying again does not help
@@ -175,6 +176,7 @@ class Overflow(RequestRejected):
 
     ``limit``, ``count`` and ``max_output`` are tokens, where the provider named them: what fits, what was sent, and the
     output that was asked for beside it. ``limit`` is the window, or with ``input_alone`` the most that may be sent.
+    ``most`` is how many bytes or images are taken, where those are what is too much and it was named.
     """
 
     def __init__(
@@ -185,6 +187,7 @@ class Overflow(RequestRejected):
         count: int | None = None,
         max_output: int | None = None,
         input_alone: bool = False,
+        most: int | None = None,
         status: int | None = None,
         code: str = "",
         said: str = "",
@@ -192,6 +195,7 @@ class Overflow(RequestRejected):
     ) -> None:
         super().__init__(message, status=status, code=code, said=said, request_id=request_id)
         self.limit = limit
+        self.most = most
         self.count = count
         self.max_output = max_output
         self.input_alone = input_alone
@@ -199,6 +203,10 @@ class Overflow(RequestRejected):
 
 class BodyTooLarge(Overflow):
     """The request has too many bytes, whatever its tokens: what helps against an overflow helps here."""
+
+
+class TooManyImages(Overflow):
+    """The request has more images, or images and files, than the provider takes at once."""
 
 
 class ContentFiltered(RequestRejected):

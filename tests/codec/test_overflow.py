@@ -9,7 +9,7 @@ from ullage.codec.overflow import DENIALS, WORDINGS, Measures, overflowed, recog
 from ullage.codec.problems import problem_in_stream, read_problem
 from ullage.codec.raw import parse_object
 from ullage.codec.stream import Answer
-from ullage.errors import BodyTooLarge, Overflow, ProviderError
+from ullage.errors import BodyTooLarge, Overflow, ProviderError, TooManyImages
 from ullage.messages import Message, TextPart
 from ullage.usage import Usage
 
@@ -46,7 +46,30 @@ def test_too_many_bytes_are_told_from_too_many_tokens() -> None:
     assert {name for name, real in OVERFLOWS.items() if isinstance(problem(real), BodyTooLarge)} == {
         "anthropic 413 by bytes",
         "nginx",
+        "gemini bytes",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("anthropic too many images", 100),
+        ("anthropic too much media", 100),
+        ("vllm images", 5),
+        ("opencode images", 50),
+        ("copilot images", 10),
+    ],
+)
+def test_too_many_images_are_told_from_too_many_tokens_with_how_many_are_taken(name: str, most: int) -> None:
+    found = problem(OVERFLOWS[name])
+    assert isinstance(found, TooManyImages)
+    assert found.most == most
+
+
+def test_how_many_bytes_are_taken_is_read() -> None:
+    found = problem(OVERFLOWS["gemini bytes"])
+    assert isinstance(found, BodyTooLarge)
+    assert found.most == 20_971_520
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404, 429, 529])

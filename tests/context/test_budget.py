@@ -2,10 +2,11 @@ import pytest
 
 from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import said
-from ullage.context.budget import aim_of, bytes_limit_of, correction_of, should_prepare
+from ullage.context.budget import aim_of, bytes_limit_of, correction_of, image_limit_of, should_prepare
 from ullage.context.situation import Situation
-from ullage.errors import BodyTooLarge, Overflow
+from ullage.errors import BodyTooLarge, Overflow, TooManyImages
 from ullage.events import LimitLearnt
+from ullage.messages import ImagePart, Message
 from ullage.meter.meter import Meter
 
 
@@ -68,6 +69,17 @@ def test_a_body_that_was_too_large_sets_a_limit_on_bytes() -> None:
     limit = bytes_limit_of(BodyTooLarge("413"), situation)
     assert limit is not None and 4_000 < limit < 6_000
     assert bytes_limit_of(Overflow("too long"), situation) is None
+    assert bytes_limit_of(BodyTooLarge("413", most=7_000), situation) == 7_000
+    assert bytes_limit_of(BodyTooLarge("413", most=70_000), situation) == limit
+
+
+def test_too_many_images_set_a_limit_on_images() -> None:
+    pictures = tuple(ImagePart(id=f"i{n}", width=100, height=100) for n in range(30))
+    situation = Situation(fold=fold_of(Message(id="u", role="user", parts=pictures)))
+    assert image_limit_of(TooManyImages("too many", most=20), situation) == 20
+    assert image_limit_of(TooManyImages("too many"), situation) == 15
+    assert image_limit_of(TooManyImages("too many", most=100), situation) == 15
+    assert image_limit_of(BodyTooLarge("413", most=20), situation) is None
 
 
 def test_a_summary_is_prepared_between_the_soft_threshold_and_the_point() -> None:

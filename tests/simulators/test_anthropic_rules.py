@@ -147,6 +147,8 @@ def prefix_changed(talk: Talk) -> Case:
     return Case(says, mended.but(system="Be brief."), mended)
 
 
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
 SIGNED = "`signature` in `thinking` block"
 CASES: dict[str, Maker] = {
     "bad_json": of(
@@ -284,6 +286,11 @@ CASES: dict[str, Maker] = {
         ask(max_tokens=64_001),
         ask(max_tokens=64_000),
     ),
+    "too_many_images": of(
+        "too many images and documents: 60 + 41 > 100",
+        ask(user([IMAGE] * 60 + [DOCUMENT] * 41)),
+        ask(user([IMAGE] * 60 + [DOCUMENT] * 40)),
+    ),
 }
 
 
@@ -371,6 +378,19 @@ def test_a_prompt_beyond_the_window_is_refused_with_its_count(tight: Talk) -> No
     count = tight.ok("anthropic", long._replace(path=f"{PATH}/count_tokens"))["input_tokens"]
     says = f"prompt is too long: {count} tokens > 2000 maximum"
     prove(tight, "anthropic", "prompt_too_long", Case(says, long, ask(model="small", max_tokens=500)))
+
+
+def test_images_in_results_are_counted_and_a_scenario_may_take_fewer() -> None:
+    history = [
+        user("hello"),
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "x", "input": {}}]},
+    ]
+    results = [user([{"type": "tool_result", "tool_use_id": "t", "content": [IMAGE] * count}]) for count in (4, 3)]
+    tool = {"name": "x", "input_schema": {"type": "object"}}
+    with running(read({"server": {"max_images": 3}})) as server:
+        refused, taken = (ask(*history, each, tools=[tool]) for each in results)
+        says = "too many images and documents: 4 + 0 > 3"
+        prove(Talk(server), "anthropic", "too_many_images", Case(says, refused, taken))
 
 
 def test_input_and_answer_together_must_fit(tight: Talk) -> None:

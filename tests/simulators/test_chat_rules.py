@@ -258,13 +258,22 @@ ALL = [(wire, rule) for wire, cases in CASES.items() for rule in cases]
 @pytest.mark.parametrize("wire", VARIANTS)
 def test_every_rule_of_a_variant_has_a_case(wire: str) -> None:
     own = rules.RULES if wire == "openai" else VARIANTS[wire].rules
-    elsewhere = {"too_many_tokens", "key_wrong", "param_unsupported"}  # the last is the Responses double's
+    # param_unsupported is the Responses double's
+    elsewhere = {"too_many_tokens", "too_many_images", "key_wrong", "param_unsupported"}
     assert set(CASES[wire]) == set(own) - elsewhere
 
 
 @pytest.mark.parametrize(("wire", "rule"), ALL, ids=lambda each: each)
 def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(talk: Talk, wire: str, rule: str) -> None:
     prove(talk, wire, rule, CASES[wire][rule](talk))
+
+
+def test_a_server_that_was_started_with_a_limit_on_images_takes_no_more() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    with running(read({"server": {"max_images": 2}})) as server:
+        refused, taken = (ask("vllm", {"role": "user", "content": [image] * count}) for count in (3, 2))
+        says = "At most 2 image(s) may be provided in one request."
+        prove(Talk(server), "vllm", "too_many_images", Case(says, refused, taken))
 
 
 def test_a_model_that_needs_it_for_ever_asks_for_the_reasoning_of_earlier_turns_too(talk: Talk) -> None:

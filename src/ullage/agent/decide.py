@@ -24,9 +24,11 @@ from ullage.agent.steps import (
     Settle,
     Step,
 )
+from ullage.errors import Overflow
 
 MOST_RECOVERIES = 6
-"""Compactions after refusals for size in a row where nobody knows the limit: each at least halves what is sent."""
+"""Compactions after refusals for size in a row where nobody knows the limit, of tokens, bytes or images: each at least
+halves what is sent."""
 
 MOST_CUTS = 2
 """Answers in a row whose calls the output limit cut, before the turn ends: a model that was cut writes the same again
@@ -195,7 +197,8 @@ def _goes_on(loop: Loop) -> bool:
 def _after_failure(situation: Situation) -> Step:
     loop = situation.loop
     if loop.failed in OVERFLOWS:
-        most = MOST_RECOVERIES if situation.room.input_limit is None else 1
+        is_named = loop.failed == Overflow.__name__ and situation.room.input_limit is not None
+        most = 1 if is_named else MOST_RECOVERIES
         if situation.may_compact and loop.overflows <= most:
             return Compact("overflow")
         return EndTurn("too_large", situation.is_stuck or loop.error)

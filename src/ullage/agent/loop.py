@@ -234,7 +234,7 @@ def _call_ended(loop: Loop, event: CallEnded) -> Loop:
     )
 
 
-OVERFLOWS = ("Overflow", "BodyTooLarge")
+OVERFLOWS = ("Overflow", "BodyTooLarge", "TooManyImages")
 """Kinds of error that a compaction can cure."""
 
 

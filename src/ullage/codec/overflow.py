@@ -1,8 +1,9 @@
 """Whether an error, or an answer without one, means that the request did not fit; and the numbers it names.
 
 One row a wording, its source beside it: an issue or a test where somebody quotes what the server really sent. Groups
-named ``limit``, ``count``, ``output`` and ``total`` are tokens; ``total`` is input and output together. A number that
-is none of these (MiniMax's error code, Ollama's difference, Titan's characters) is not read.
+named ``limit``, ``count``, ``output`` and ``total`` are tokens; ``total`` is input and output together; ``most`` is
+bytes or images. A number that is none of these (MiniMax's error code, Ollama's difference, Titan's characters) is not
+read.
 """
 
 from __future__ import annotations
@@ -17,24 +18,30 @@ from ullage.codec.stream import Answer
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Tokens that an overflow named: what fits, what was sent, and the output that was asked for beside it."""
+    """Tokens that an overflow named: what fits, what was sent, and the output that was asked for beside it.
+
+    ``most`` is how many bytes or images are taken, where the wording is about those.
+    """
 
     limit: int | None = None
     count: int | None = None
     max_output: int | None = None
+    most: int | None = None
 
 
 class Wording(NamedTuple):
     """How one server says that a request is too long.
 
-    ``in_bytes``: what was too long is the body, not the tokens. ``input_alone``: the limit it names is not the window
-    but the most that may be sent, without the output.
+    ``in_bytes``: what was too long is the body, not the tokens. ``in_images``: there were too many of them, and of
+    files where they are counted with them; ``{most}`` is how many are taken, of either. ``input_alone``: the limit it
+    names is not the window but the most that may be sent, without the output.
     """
 
     provider: str
     pattern: str
     source: str
     in_bytes: bool = False
+    in_images: bool = False
     input_alone: bool = False
 
 
@@ -56,6 +63,18 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         r"request_too_large|request exceeds the maximum size",
         _GH + "anthropics/anthropic-sdk-python/issues/938",
         in_bytes=True,
+    ),
+    Wording(
+        "anthropic",
+        r"too many images and documents: \d+ \+ \d+ > {most}",
+        _GH + "anthropics/claude-code/issues/23392",
+        in_images=True,
+    ),
+    Wording(
+        "anthropic",
+        r"too much media: \d+ document pages \+ \d+ images > {most}",
+        _GH + "anthropics/claude-code/issues/3397",
+        in_images=True,
     ),
     # OpenAI and those who took over its sentence: Azure, DeepSeek, vLLM, OpenRouter's providers
     Wording("openai", r"exceeds the context window of this model", _GH + "dyad-sh/dyad/issues/1672"),
@@ -245,6 +264,24 @@ WORDINGS: Final[tuple[Wording, ...]] = (
     Wording("mlx-serve", r"prompt exceeds maximum context length", _GH + "ddalcu/mlx-serve/issues/66"),
     Wording("gpt4all", r"prompt size exceeds the context window size", _GH + "nomic-ai/gpt4all/issues/664"),
     # A server's general wordings, after all that name numbers
+    Wording(
+        "vllm", r"at most {most} image\(s\) may be provided", _GH + "vllm-project/vllm/issues/17092", in_images=True
+    ),
+    Wording(
+        "", r"images, exceeding the maximum of {most} allowed", _GH + "anomalyco/opencode/issues/47721", in_images=True
+    ),
+    Wording(
+        "",
+        r"too many images in request.{0,60}\bmax(?:imum)?\b[a-z ]{0,12}{most}",
+        _GH + "microsoft/vscode/issues/306919",
+        in_images=True,
+    ),
+    Wording(
+        "google",
+        r"payload size exceeds the limit: {most} bytes",
+        _GH + "google-gemini/deprecated-generative-ai-android/issues/26",
+        in_bytes=True,
+    ),
     Wording("", r"prompt is too long", _GH + "NanmiCoder/cc-haha/issues/860"),
     Wording("", r"maximum context length is {limit} tokens", _GH + "ogx-ai/ogx/issues/4534"),
     Wording("", r"context_length_exceeded|exceed_context_size_error", _GH + "openai/openai-python"),
@@ -278,7 +315,7 @@ class _Row(NamedTuple):
 
 
 def _compiled(rows: Iterable[Wording]) -> tuple[_Row, ...]:
-    fields = {name: f"(?P<{name}>{_NUMBER})" for name in ("limit", "count", "output", "total")}
+    fields = {name: f"(?P<{name}>{_NUMBER})" for name in ("limit", "count", "output", "total", "most")}
     made = []
     for row in rows:
         pattern = row.pattern
@@ -344,4 +381,4 @@ def _measures(match: re.Match[str], text: str) -> Measures:
     count, output = found.get("count"), found.get("output")
     if count is None and "total" in found and output is not None:
         count = found["total"] - output
-    return Measures(found.get("limit"), count, output)
+    return Measures(found.get("limit"), count, output, found.get("most"))

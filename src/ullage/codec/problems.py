@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from ullage.codec.overflow import recognise
+from ullage.codec.overflow import Wording, recognise
 from ullage.codec.raw import parse
 from ullage.errors import (
     BadKey,
@@ -27,6 +27,7 @@ from ullage.errors import (
     RateLimited,
     RequestRejected,
     ServerError,
+    TooManyImages,
 )
 
 LONGEST = 2_000
@@ -103,6 +104,7 @@ _NEXT: Final[dict[type[ProviderError], str]] = {
     RequestRejected: "Look at the request with --raw.",
     Overflow: "Compact the conversation or choose a model with a larger window.",
     BodyTooLarge: "Drop large images, files or tool results.",
+    TooManyImages: "Drop older images and files.",
 }
 
 _CODES: Final = ("type", "code", "status", "reason")
@@ -187,14 +189,14 @@ def _error(
     verdict = recognise(413 if silent else status, text)
     code = strike_keys(code)
     if verdict is not None:
-        kind: type[Overflow] = BodyTooLarge if verdict.wording.in_bytes else Overflow
-        what = "takes no body of this size" if verdict.wording.in_bytes else "can't fit the request into the window"
+        kind, what = _overflow_of(verdict.wording)
         measures = verdict.measures
         return kind(
             f"{where} {what}{number}.{tail} {_NEXT[kind]}",
             limit=measures.limit,
             count=measures.count,
             max_output=measures.max_output,
+            most=measures.most,
             input_alone=verdict.wording.input_alone,
             status=status,
             code=code,
@@ -210,6 +212,19 @@ def _error(
         retry_after_s=retry_after_s,
         request_id=request_id,
     )
+
+
+class _TooLarge(NamedTuple):
+    error: type[Overflow]
+    what: str
+
+
+def _overflow_of(wording: Wording) -> _TooLarge:
+    if wording.in_bytes:
+        return _TooLarge(BodyTooLarge, "takes no body of this size")
+    if wording.in_images:
+        return _TooLarge(TooManyImages, "takes fewer images and files in one request")
+    return _TooLarge(Overflow, "can't fit the request into the window")
 
 
 def _kind_of(status: int | None, text: str) -> _Kind:

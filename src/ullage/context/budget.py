@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ullage.context.situation import Situation
-from ullage.errors import BodyTooLarge, Overflow
+from ullage.errors import BodyTooLarge, Overflow, TooManyImages
 from ullage.meter.reading import Reading
 from ullage.meter.window import DEFAULT_TRIGGER
 
@@ -86,7 +86,7 @@ def correction_of(refusal: Overflow, used: int, window: int | None) -> float:
 
     ``used`` is what was read for the refused request, ``window`` the limit it was held against.
     """
-    if used <= 0 or isinstance(refusal, BodyTooLarge):
+    if used <= 0 or isinstance(refusal, BodyTooLarge | TooManyImages):
         return 1.0
     if refusal.count is not None:
         return max(1.0, refusal.count / used)
@@ -108,8 +108,19 @@ def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     if not isinstance(refusal, BodyTooLarge):
         return None
     sent = situation.fixed_bytes + sum(situation.bytes.values())
-    known = BODY_BYTES.get(situation.fold.provider)
+    known = refusal.most if refusal.most is not None else BODY_BYTES.get(situation.fold.provider)
     return known if known is not None and known < sent else sent // 2
+
+
+def image_limit_of(refusal: Overflow, situation: Situation) -> int | None:
+    """The most images and files a request may have after this refusal; ``None`` where they were not the reason.
+
+    Where it was not named, or was not exceeded by our count, it is half of what was sent.
+    """
+    if not isinstance(refusal, TooManyImages):
+        return None
+    known = refusal.most
+    return known if known is not None and known < situation.images else situation.images // 2
 
 
 def should_prepare(reading: Reading, soft: float | None) -> bool:

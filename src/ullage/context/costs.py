@@ -141,6 +141,6 @@ def _attached(data: ProviderData | None) -> int:
 
 
 def count_images(message: Message) -> int:
-    """Images of a message, those in tool results too."""
+    """Images and files of a message, which providers count together; those in tool results too."""
     inside = (inner for part in message.of_type(ToolResultPart) for inner in part.content)
-    return sum(isinstance(part, ImagePart) for part in (*message.parts, *inside))
+    return sum(isinstance(part, ImagePart | FilePart) for part in (*message.parts, *inside))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from ullage.context.costs import count_images
 from ullage.context.cuts import Block, is_request
-from ullage.context.shorten import shortened
+from ullage.context.shorten import shortened, with_newest_media
 from ullage.context.situation import Situation
 from ullage.messages import Message, ToolCallPart
 
@@ -74,6 +75,7 @@ def keep(situation: Situation, *, room: float, tail: float, request_room: float 
     choice.unseen()
     choice.task()
     choice.tail(tail)
+    choice.images()
     return Kept(choice.why, tuple(choice.replaced.values()), choice.tokens)
 
 
@@ -104,6 +106,21 @@ class _Choice:
         self.replaced[message.id] = cut
         self.tokens -= (size - self.situation.cost(cut) / ratio) * (message.id in self.why)
         return True
+
+    def images(self) -> None:
+        """Where images are short, the oldest of those that stay become a notice until no more are left than fit."""
+        most = self.situation.image_limit
+        if most is None:
+            return
+        stay = [self.replaced.get(each.id, each) for each in self.situation.messages if each.id in self.why]
+        over = sum(count_images(message) for message in stay) - most
+        for message in stay:
+            count = count_images(message)
+            if over <= 0:
+                return
+            if count and message.id not in self.situation.pins:
+                self.replaced[message.id] = with_newest_media(message, max(0, count - over))
+                over -= min(count, over)
 
     def unseen(self) -> None:
         """The last block, where it ends in results that no answer has followed: without them the model asks again."""

@@ -58,7 +58,12 @@ def shortened(message: Message, most: float, cost: Callable[[Message], float]) -
 
 def without_media(message: Message) -> Message:
     """The message with a notice in the place of each image and file, and a higher revision; itself if it has none."""
-    return _cut(message, _characters(message) + LEAST_CHARACTERS, 0) if _media(message) else message
+    return with_newest_media(message, 0)
+
+
+def with_newest_media(message: Message, most: int) -> Message:
+    """The message with a notice in the place of all but the newest ``most`` of its images and files."""
+    return _cut(message, _characters(message) + LEAST_CHARACTERS, most) if _media(message) > most else message
 
 
 def _characters(message: Message) -> int:

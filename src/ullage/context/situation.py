@@ -91,7 +91,7 @@ class Situation:
 
     @cached_property
     def images(self) -> int:
-        """Images in the next request."""
+        """Images and files in the next request."""
         return sum(count_images(message) for message in self.messages)
 
     def weigh(self, ids: Iterable[str]) -> float:

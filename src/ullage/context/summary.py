@@ -25,6 +25,9 @@ SAFETY: Final = 1.3
 ANSWER_SHARE: Final = 0.2
 """The most of a window that a summary call may ask for as output, reasoning included."""
 
+BYTES_A_TOKEN: Final = 6
+"""Bytes of a request for each token of its text: English has 4 to 5, and JSON adds to that."""
+
 LEAST_ANSWER: Final = 1.5
 """Times the summary's length that have to be left for the answer on top of the session's own request."""
 
@@ -165,6 +168,8 @@ def piece_room(situation: Situation, aim: Aim) -> int:
     limit = window - answer_room(situation, aim)
     if situation.rules.summary_window is None and aim.limit is not None:
         limit = min(limit, aim.limit)
+    if situation.bytes_limit is not None:
+        limit = min(limit, round(situation.bytes_limit / BYTES_A_TOKEN))
     around = situation.count(task(situation, aim, kept=True)) + situation.count(ALONE) + 200
     return int(limit / SAFETY - around - 2.5 * aim.summary)
 

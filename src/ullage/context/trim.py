@@ -10,7 +10,7 @@ from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import count_images
 from ullage.context.keep import REQUEST_SHARE, must_stay
 from ullage.context.proof import prove
-from ullage.context.shorten import shortened, without_media
+from ullage.context.shorten import shortened, with_newest_media, without_media
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
 from ullage.events import CompactionCommitted
@@ -62,7 +62,12 @@ def _without_old_media(situation: Situation) -> Iterator[Message]:
     for message in situation.messages:
         enough_bytes = situation.bytes_limit is None or size <= situation.bytes_limit // 2
         enough_images = situation.image_limit is None or images <= situation.image_limit // 2
-        if (enough_bytes and enough_images) or message is situation.request:
+        if enough_bytes and enough_images:
+            return
+        if message is situation.request:
+            over = 0 if situation.image_limit is None else images - situation.image_limit
+            if over > 0 and message.id not in situation.pins:
+                yield with_newest_media(message, max(0, count_images(message) - over))
             return
         bare = without_media(message)
         if message.id in stays or bare is message:

@@ -28,7 +28,7 @@ from ullage.events import (
     RequestRepaired,
 )
 from ullage.messages import Request
-from ullage.runtime.compacting import prepare_ahead
+from ullage.runtime.compacting import note_refusal, prepare_ahead
 from ullage.runtime.drafting import Drafting
 from ullage.runtime.hooks import run_hook
 from ullage.runtime.work import KEPT, Work, sources_of
@@ -80,6 +80,8 @@ async def call_model(work: Work, step: CallModel) -> None:
     except ProviderError as problem:
         answer = problem
     if isinstance(answer, ProviderError):
+        if isinstance(answer, Overflow):
+            note_refusal(work, answer)
         await ledger.write([*repaired(call, work.outgoing.repairs), *failed(call, answer, work)], ends_draft=call)
         return
     repairs = repaired(call, work.outgoing.repairs)

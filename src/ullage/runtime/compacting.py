@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
 from ullage.codec.encode import Options
-from ullage.context.budget import aim_of, bytes_limit_of, correction_of, should_prepare
+from ullage.context.budget import aim_of, bytes_limit_of, correction_of, image_limit_of, should_prepare
 from ullage.context.ladder import Call, Climb, Commit, Ladder, Stuck
 from ullage.context.prepared import PreparedSummary, prepare
 from ullage.context.rules import Rules
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Declined, SummaryAnswer
-from ullage.errors import BodyTooLarge, Overflow, ProviderError
+from ullage.errors import BodyTooLarge, Overflow, ProviderError, TooManyImages
 from ullage.events import (
     Amount,
     CallEnded,
@@ -93,16 +93,31 @@ def situation_of(work: Work, step: Compact, compaction: str) -> Situation:
         task_start=memory.task_start,
         instructions=step.instructions,
         bytes_limit=work.compactions.bytes_limit,
+        image_limit=work.compactions.image_limit,
     )
     if step.trigger != "overflow":
         return situation
     if memory.last_error == BodyTooLarge.__name__ and work.compactions.bytes_limit is None:
-        work.compactions.bytes_limit = bytes_limit_of(BodyTooLarge("", count=None), situation)
+        work.compactions.bytes_limit = bytes_limit_of(BodyTooLarge(""), situation)
+    if memory.last_error == TooManyImages.__name__ and work.compactions.image_limit is None:
+        work.compactions.image_limit = image_limit_of(TooManyImages(""), situation)
     refused = Overflow("", count=memory.refused, limit=reading.window.tokens)
     correction = 1.0
     if memory.last_error == Overflow.__name__:
         correction = correction_of(refused, reading.used.tokens, reading.window.tokens)
-    return dataclasses.replace(situation, correction=correction, bytes_limit=work.compactions.bytes_limit)
+    met = work.compactions
+    return dataclasses.replace(
+        situation, correction=correction, bytes_limit=met.bytes_limit, image_limit=met.image_limit
+    )
+
+
+def note_refusal(work: Work, problem: Overflow) -> None:
+    """Remember how many bytes or images the endpoint takes, from its refusal of the request that is in view."""
+    situation = situation_of(work, Compact("point"), "")
+    if (most := bytes_limit_of(problem, situation)) is not None:
+        work.compactions.bytes_limit = most
+    if (most := image_limit_of(problem, situation)) is not None:
+        work.compactions.image_limit = most
 
 
 def fold_of(work: Work) -> Fold:

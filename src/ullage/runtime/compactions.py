@@ -26,3 +26,4 @@ class Compactions:
     prepared: Prepared | None = None
     preparing: asyncio.Task[None] | None = None
     bytes_limit: int | None = None
+    image_limit: int | None = None

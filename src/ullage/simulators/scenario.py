@@ -62,6 +62,7 @@ class Scenario:
     delay_s: float = 0.0
     chunk: int = 16
     max_body_bytes: int = 0
+    max_images: int = 0
     drawn: Mapping[str, float | bool] = field(default_factory=dict)
 
     def model(self, name: str, family: str) -> Model | None:
@@ -102,10 +103,11 @@ def load(path: str | Path) -> Scenario:
 def read(content: Any) -> Scenario:
     """A scenario from the object a file holds. Raises ``SettingError``."""
     given = _table(content, "a scenario", {"answers", "faults", "models", "server", "drawn"})
-    server = _table(given.get("server", {}), "[server]", {"key", "delay_s", "chunk", "max_body_bytes"})
+    server = _table(given.get("server", {}), "[server]", {"key", "delay_s", "chunk", "max_body_bytes", "max_images"})
     own = tuple(_model(each) for each in _list(given, "models"))
     names = {model.name for model in own}
-    _check(server, "[server]", {"key": str, "delay_s": (int, float), "chunk": int, "max_body_bytes": int})
+    counts = {"chunk": int, "max_body_bytes": int, "max_images": int}
+    _check(server, "[server]", {"key": str, "delay_s": (int, float), **counts})
     return Scenario(
         answers=tuple(_line(each) for each in _list(given, "answers")),
         faults=tuple(_fault(each) for each in _list(given, "faults")),

@@ -132,6 +132,30 @@ def _check_cache_marks(call: Call) -> None:
         raise refuse(RULES, "cache_marks", found=found)
 
 
+MOST_IMAGES = 100
+MOST_IMAGES_WIDE = 600
+"""Images and documents of one request: 100 where the window has 200,000 tokens, 600 where it has more
+(https://platform.claude.com/docs/en/build-with-claude/vision)."""
+
+_WIDE = 200_000
+
+
+def check_media(call: Call) -> None:
+    """As many images and documents as the model takes, those in results among them."""
+    images, documents = (sum(_media(call.body["messages"], kind)) for kind in ("image", "document"))
+    most = call.memory.scenario.max_images or (MOST_IMAGES_WIDE if call.model.window > _WIDE else MOST_IMAGES)
+    if images + documents > most:
+        raise refuse(RULES, "too_many_images", images=images, documents=documents, most=most)
+
+
+def _media(messages: list[dict[str, Any]], kind: str) -> Iterator[int]:
+    for message in messages:
+        for block in blocks(message):
+            yield block.get("type") == kind
+            if block.get("type") == "tool_result":
+                yield from (inner.get("type") == kind for inner in blocks(block))
+
+
 def check_pairs(messages: list[dict[str, Any]]) -> None:
     """Every call has one result, at the beginning of the next message, and every result its call.
 

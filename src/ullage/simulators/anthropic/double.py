@@ -7,7 +7,7 @@ from typing import Any
 
 from ullage.simulators.answer import Spoken
 from ullage.simulators.anthropic.billing import pieces, shown
-from ullage.simulators.anthropic.checks import check_end, check_pairs, check_shape
+from ullage.simulators.anthropic.checks import check_end, check_media, check_pairs, check_shape
 from ullage.simulators.anthropic.rules import RULES
 from ullage.simulators.anthropic.stream import UNKNOWN, events, message
 from ullage.simulators.anthropic.thinking import check_thinking, is_enabled
@@ -72,6 +72,7 @@ class Anthropic(Wire):
     def check(self, call: Call) -> None:
         check_shape(call)
         check_pairs(call.body["messages"])
+        check_media(call)
         check_thinking(call)
         check_end(call)
 

@@ -154,6 +154,7 @@ RULES: Final[Mapping[str, Rule]] = {
         "max_tokens: {asked} > {cap}, which is the maximum allowed number of output tokens for {model}",
         "https://github.com/anthropics/claude-code/issues/11302",
     ),
+    "too_many_images": Rule("too many images and documents: {images} + {documents} > {most}", f"{_CLAUDE_CODE}23392"),
     "prompt_too_long": Rule("prompt is too long: {count} tokens > {window} maximum", f"{_CLAUDE_CODE}12186"),
     "sum_too_long": Rule(
         "input length and `max_tokens` exceed context limit: {count} + {asked} > {window}, decrease input length or "

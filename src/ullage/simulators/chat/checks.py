@@ -59,6 +59,7 @@ class Checks:
         is_openai_reasoning = self.variant.name in ("openai", "azure") and model.reasons
         if is_openai_reasoning and "max_tokens" in body:
             raise self.refuse("use_completion_tokens")
+        self._check_images(call)
         asked = body.get("max_completion_tokens", body.get("max_tokens"))
         if isinstance(asked, int) and asked < 1:
             name = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
@@ -67,6 +68,16 @@ class Checks:
             raise self.refuse("output_cap", asked=asked, cap=model.max_output)
         for index, tool in enumerate(body.get("tools") or []):
             self._check_name(f"tools[{index}].function.name", (tool.get("function") or {}).get("name"))
+
+    def _check_images(self, call: Call) -> None:
+        """Where the server was started with a limit on them (vLLM's ``--limit-mm-per-prompt``)."""
+        most = call.memory.scenario.max_images
+        if not most or "too_many_images" not in self.rules:
+            return
+        contents = (message.get("content") for message in call.body["messages"])
+        parts = (part for content in contents if isinstance(content, list) for part in content)
+        if sum(part.get("type") == "image_url" for part in parts) > most:
+            raise self.refuse("too_many_images", most=most)
 
     def _check_name(self, path: str, name: Any) -> None:
         if not isinstance(name, str):

@@ -186,6 +186,13 @@ LLAMACPP: Final[Mapping[str, Rule]] = {
 }
 
 VLLM: Final[Mapping[str, Rule]] = {
+    "too_many_images": Rule(
+        "At most {most} image(s) may be provided in one request.",
+        "https://github.com/vllm-project/vllm/issues/17092",
+        400,
+        "BadRequestError",
+        "400",
+    ),
     "arguments_invalid": Rule(
         "{detail}", "https://github.com/vllm-project/vllm/issues/43995", 400, "BadRequestError", "400"
     ),
