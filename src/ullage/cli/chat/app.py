@@ -46,7 +46,7 @@ NEWEST_EVENTS: Final = 20_000
 """Events that a session is shown from when it is opened: 20,000 are read in 0.3 s here."""
 
 ANSWER_AFTER_S: Final = 0.5
-"""Seconds a question stands before a key answers it, so that a letter that was being typed does not."""
+"""Seconds a question stands before a key answers it, so that a letter meant for something else does not."""
 
 LEAVE_WITHIN_S: Final = 3.0
 """Seconds in which a second Ctrl-C leaves."""
@@ -256,7 +256,12 @@ class Chat(App[str]):
         if names != self._asked:
             self._asked, self._asked_at = names, time.monotonic()
         room = max(3, self.size.height // 2 - 3)
-        lines = approval_lines(asked, self.size.width - 2, room, can_always=self._can_always(asked)) if asked else []
+        lines: list[Line] = []
+        if asked:
+            can_always = self._can_always(asked)
+            lines = approval_lines(
+                asked, self.size.width - 2, room, can_always=can_always, is_typing=bool(self.prompt.text)
+            )
         self._put("question", lines, hides=True)
 
     def _draw_foot(self) -> None:
@@ -378,6 +383,8 @@ class Chat(App[str]):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         self._marked = 0
         self._draw_completions()
+        if self._asked:
+            self._draw_question()
 
     def _completions(self) -> list[Command]:
         return completions(self.prompt.text)
@@ -471,9 +478,10 @@ class Chat(App[str]):
 
     def _answers(self, key: str) -> bool:
         asked = self.asked_calls()
-        if not asked or key.lower() not in ("y", "n", "a") or time.monotonic() - self._asked_at < ANSWER_AFTER_S:
+        if not asked or key.lower() not in ("y", "n", "a"):
             return False
-        self._answer(asked, key.lower())
+        if time.monotonic() - self._asked_at >= ANSWER_AFTER_S and (key.lower() != "a" or self._can_always(asked)):
+            self._answer(asked, key.lower())
         return True
 
     @work(exclusive=True, group="answer")

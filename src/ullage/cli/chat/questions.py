@@ -21,8 +21,13 @@ SESSIONS = 200
 """Newest sessions that are listed."""
 
 
-def approval_lines(asked: Sequence[OpenCall], width: int, room: int, *, can_always: bool) -> list[Line]:
-    """The question, at most ``room`` lines of what the call would do, and the keys."""
+def approval_lines(
+    asked: Sequence[OpenCall], width: int, room: int, *, can_always: bool, is_typing: bool = False
+) -> list[Line]:
+    """The question, at most ``room`` lines of what the call would do, and the keys.
+
+    ``is_typing``: there is something in the input, so letters go there and not to the question.
+    """
     call = asked[0]
     of = f" (1 of {len(asked)})" if len(asked) > 1 else ""
     what = described(ToolCallPart(id="", call_id="", name=call.name, arguments=call.arguments))
@@ -35,7 +40,10 @@ def approval_lines(asked: Sequence[OpenCall], width: int, room: int, *, can_alwa
     if len(details) > len(shown):
         lines.append((Span(f"  … {len(details) - len(shown):,} more lines; Ctrl+O shows them above", "dim"),))
     always = f" · a always {printable(call.name)} in this session" if can_always else ""
-    lines.append((Span(f"y yes · n no{always} · Esc cancels the turn", "dim"),))
+    if is_typing:
+        lines.append((Span("Send or clear (Ctrl+C) what is in the input, then answer: y yes · n no", "dim"),))
+    else:
+        lines.append((Span(f"y yes · n no{always} · Esc cancels the turn", "dim"),))
     return lines
 
 

@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.chat.terminal import STORY, Terminal, scenario
+from ullage.events import CompactionCommitted, Event, MessageAdded, Queued, QueueLeft, ToolEnded, TurnEnded
+from ullage.store.sqlite import SqliteStore
+
+STEP = {"when": {"contains": "sleep", "after": "user"}, "text": "I run it."}
+SLEEPS = {**STEP, "calls": [{"name": "shell", "arguments": {"command": "echo begun; sleep 60"}}]}
+TALE = {"when": {"contains": "story", "after": "user"}, "text": f"# The cask\n\n**Once** upon a time. {STORY}"}
+RICH = {
+    "when": {"contains": "rich", "after": "user"},
+    "text": "# Title\n\nSome **bold** text.\n\n- one\n- two\n\n```python\nprint('hello')\n```\n",
+}
+EDITS = {
+    "when": {"contains": "patch", "after": "user"},
+    "text": "I change it.",
+    "calls": [{"name": "edit", "arguments": {"path": "notes.txt", "old": "wine\n", "new": "good wine\n"}}],
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "notes.txt").write_text("bread\nwine\n")
+    yield tmp_path
+
+
+def chat(place: Path, *more: str, width: int = 80, height: int = 24, **environment: str) -> Terminal:
+    script = scenario(place, TALE, SLEEPS, RICH, EDITS)
+    words = ("chat", "--simulate", "--scenario", script, *more)
+    return Terminal(place, *words, width=width, height=height, **environment)
+
+
+async def stored(place: Path, session: str) -> list[Event]:
+    """The session's events, read past the program."""
+    store = SqliteStore(place / "data" / "sessions.db")
+    try:
+        return await store.read(session)
+    finally:
+        await store.close()
+
+
+def session_of(screen: str) -> str:
+    found = re.search(r"--session (\S+)", screen)
+    assert found, screen
+    return found[1]
+
+
+def test_an_answer_streams_and_the_gauge_follows(place: Path) -> None:
+    with chat(place) as terminal:
+        terminal.wait_for("ready", "compacts at")
+        terminal.say("tell me a story")
+        first = terminal.wait_for("> tell me a story", "The cask", "writing")
+        assert "Sentence 119" not in first
+        terminal.keys("Escape")
+        done = terminal.wait_for("cancelled: the partial answer is kept", "ready")
+        assert re.search(r"\d,?\d* (±|\()[^·]* of 1,000,000", done), done
+
+
+def test_a_message_typed_while_it_works_waits_and_can_be_edited_and_withdrawn(place: Path) -> None:
+    with chat(place, width=100) as terminal:
+        terminal.wait_for("ready")
+        terminal.say("tell me a story")
+        terminal.wait_for("writing")
+        terminal.say("also the miller")
+        terminal.wait_for("next  also the miller")
+        terminal.type("and the cat")
+        terminal.keys("Tab")
+        terminal.wait_for("then  and the cat")
+        terminal.keys("Up")
+        terminal.wait_for("being edited")
+        terminal.type(" of the house")
+        terminal.keys("Enter")
+        terminal.wait_for("then  and the cat of the house")
+        terminal.keys("C-x")
+        terminal.wait_until_gone("then  and the cat")
+        terminal.wait_for("next  also the miller")
+        terminal.keys("Escape")
+        back = terminal.wait_for("given back, not sent", "cancelled")
+        assert "also the miller" in back.split("given back")[1]
+
+
+def test_a_steer_goes_in_behind_the_tools_and_escape_stops_them(place: Path) -> None:
+    with chat(place, "--tools", "shell", "--root", str(place)) as terminal:
+        terminal.wait_for("ready")
+        terminal.say("please sleep")
+        terminal.wait_for("Allow? shell(", "y yes", "waits for your word")
+        terminal.press_until("y", "running shell")
+        terminal.say("and hurry")
+        terminal.wait_for("next  and hurry")
+        terminal.keys("Escape")
+        screen = terminal.wait_for("cancelled: tools were running", "ready")
+        assert "stopped" in screen
+        assert "and hurry" in screen.split("given back")[1]
+
+
+def test_an_edit_shows_its_change_and_a_denied_one_is_not_made(place: Path) -> None:
+    with chat(place, "--tools", "read,edit", "--root", str(place)) as terminal:
+        terminal.wait_for("ready")
+        terminal.say("patch it")
+        screen = terminal.wait_for("Allow? edit(", "- wine", "+ good wine", "a always edit in this session")
+        assert "bread" not in screen
+        terminal.press_until("n", "not allowed")
+        terminal.wait_for("ready")
+    assert (place / "notes.txt").read_text() == "bread\nwine\n"
+
+
+def test_context_leads_to_one_message_and_its_tokens_in_three_keys(place: Path) -> None:
+    with chat(place) as terminal:
+        terminal.wait_for("ready")
+        terminal.say("something rich please")
+        terminal.wait_for("Title", "print", "ready")
+        terminal.type("/context")
+        terminal.wait_for("what fills the window")
+        terminal.keys("Enter")
+        terminal.wait_for("Messages", "Total", "Free", "last input")
+        terminal.keys("Enter")
+        terminal.wait_for("Context › Messages", "assistant", "#1")
+        terminal.keys("Enter")
+        terminal.wait_for("text  ", " tokens", "Some **bold** text.")
+        terminal.keys("Escape", "Escape", "Escape")
+        terminal.wait_for("> something rich please", "ready")
+
+
+def test_ctrl_c_leaves_the_session_whole_and_it_can_be_gone_on_with(place: Path) -> None:
+    with chat(place) as terminal:
+        terminal.wait_for("ready")
+        terminal.say("tell me a story")
+        terminal.wait_for("writing")
+        terminal.keys("C-c")
+        terminal.wait_for("Ctrl+C again leaves", "goes on when the session is opened again")
+        terminal.keys("C-c")
+        session = session_of(terminal.wait_for("ended with 0", "--session"))
+        terminal.start("chat", "--simulate", "--scenario", str(place / "scenario.json"), "--continue")
+        screen = terminal.wait_for(session, "> tell me a story", "The cask")
+        assert "The cask" in screen
+        terminal.keys("Escape")
+        terminal.wait_for("cancelled", "ready")
+
+
+async def test_a_killed_chat_loses_nothing_that_was_shown_or_sent(place: Path) -> None:
+    with chat(place) as terminal:
+        terminal.wait_for("ready")
+        terminal.say("tell me a story")
+        terminal.wait_for("writing", "Sentence 2 ")
+        terminal.type("when you are done: thanks")
+        terminal.keys("Tab")
+        shown = terminal.wait_for("then  when you are done: thanks")
+        last = max(int(number) for number in re.findall(r"Sentence (\d+) of the story is told", shown))
+        terminal.kill()
+        terminal.start("chat", "--simulate", "--scenario", str(place / "scenario.json"), "--continue")
+        terminal.wait_for("> tell me a story")
+        terminal.press_until("Escape", "ready")
+        session = session_of(leave(terminal))
+    events = await stored(place, session)
+    said = [event.message for event in events if isinstance(event, MessageAdded)]
+    answers = ["".join(getattr(part, "text", "") for part in message.parts) for message in said]
+    assert any(f"Sentence {last} of the story is told" in text for text in answers)
+    queued = {event.message.id for event in events if isinstance(event, Queued)}
+    left = [event.message_id for event in events if isinstance(event, QueueLeft)]
+    assert sorted(left) == sorted(queued)
+
+
+def leave(terminal: Terminal) -> str:
+    """Clear the input and leave; gives the screen after it."""
+    terminal.keys("C-q")
+    return terminal.wait_for("ended with", "--session")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_ends_it_in_order(place: Path, how: signal.Signals) -> None:
+    with chat(place, "--tools", "shell", "--session", "told-to-end") as terminal:
+        terminal.wait_for("ready")
+        terminal.say("please sleep")
+        terminal.wait_for("Allow? shell(")
+        terminal.press_until("y", "running shell")
+        terminal.kill(how)
+    events = await stored(place, "told-to-end")
+    assert not any(isinstance(event, TurnEnded) for event in events)
+    assert not any(isinstance(event, ToolEnded) for event in events)
+
+
+async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(place: Path) -> None:
+    words = "word " * 1_200
+    script = scenario(
+        place, {"when": {"contains": "summary"}, "text": "## Goal\nSay words.\n## State\nThey were said."},
+        {"text": words}, delay_s=0, window=12_000,
+    )  # fmt: skip
+    more = ("--window", "12000", "--max-output", "2000", "--session", "small")
+    with Terminal(place, "chat", "--simulate", "--scenario", script, *more, width=100, height=30) as terminal:
+        terminal.wait_for("ready")
+        for number in range(7):
+            terminal.say(f"words, number {number}")
+            terminal.wait_for(f"> words, number {number}")
+            terminal.wait_for("ready")
+        terminal.say("/compact keep the goal")
+        terminal.wait_for("ready", "/uncompact undoes it")
+        terminal.say("/uncompact")
+        terminal.wait_for("the view from before it is back")
+    events = await stored(place, "small")
+    assert any(isinstance(event, CompactionCommitted) for event in events)
+
+
+def test_other_sizes_and_a_resize_keep_everything_in_sight(place: Path) -> None:
+    with chat(place, width=200, height=60) as terminal:
+        terminal.wait_for("ready")
+        terminal.say("something rich please")
+        wide = terminal.wait_for("Title", "print", "ready")
+        assert max(map(len, wide.splitlines())) > 150
+        terminal.resize(60, 16)
+        small = terminal.wait_for("print", "ready")
+        assert max(map(len, small.splitlines())) <= 60
+        terminal.resize(80, 24)
+        terminal.wait_for("> something rich please", "print", "ready")
+
+
+def test_no_color_uses_no_colour(place: Path) -> None:
+    with chat(place, NO_COLOR="1") as terminal:
+        terminal.wait_for("ready")
+        terminal.say("something rich please")
+        terminal.wait_for("print", "ready")
+        coloured = re.findall(r"\x1b\[[\d;]*(?:3[1-7]|4[1-7]|9\d|38;|48;)[\d;]*m", terminal.screen(colours=True))
+        assert not coloured
+
+
+def test_hostile_and_huge_text_is_shown_as_text_and_freezes_nothing(place: Path) -> None:
+    (place / "evil.txt").write_text("\x1b[2J\x1b[31mred[/bold]\x07 [bold]markup[/bold] \u202eback\n")
+    (place / "huge.txt").write_text("0123456789abcdef\n" * 300_000)
+    with chat(place, "--tools", "read,list,search", "--root", str(place)) as terminal:
+        terminal.wait_for("ready")
+        terminal.paste((place / "evil.txt").read_text() * 3)
+        terminal.wait_for("[bold]markup[/bold]")
+        terminal.keys("Enter")
+        terminal.wait_for("You said:", "␛[31mred", "ready")
+        terminal.paste("x" * 200_000)
+        terminal.wait_for("[pasted 1: 200,000 characters]")
+        terminal.keys("Enter")
+        terminal.wait_for("more characters", "ready")
+        terminal.type("/help")
+        terminal.keys("Enter")
+        terminal.wait_for("/quit")
+
+
+def test_without_a_key_it_says_what_to_set_and_offers_the_simulator(place: Path) -> None:
+    bare = dict.fromkeys(("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ULLAGE_MODEL"), "")
+    with Terminal(place, "chat", "--model", "anthropic:claude-haiku-4-5", **bare) as terminal:
+        terminal.wait_for("ANTHROPIC_API_KEY", "simulated model", "[Y/n]")
+        terminal.say("y")
+        terminal.wait_for("ready", "claude-sonnet-4-6")
+        terminal.say("hello")
+        terminal.wait_for("This is a simulated model")
+
+
+def test_a_dumb_terminal_gets_plain_lines(place: Path) -> None:
+    with chat(place, TERM="dumb") as terminal:
+        terminal.wait_for("> ")
+        terminal.say("something rich please")
+        terminal.wait_for("Some **bold** text.")
+        terminal.say("/quit")
+        terminal.wait_for("ended with 0", "--session")
