@@ -32,6 +32,18 @@ async def test_events_come_as_they_are_sent_and_the_connection_is_used_again() -
         assert server.connections == 1
 
 
+async def test_requests_that_begin_together_share_their_connections_with_later_ones() -> None:
+    async with serving(Reply(chat("a"), before_s=0.1)) as server, Client() as client:
+
+        async def call() -> None:
+            async with client.send(post(server.endpoint())) as incoming:
+                assert len([one async for one in incoming.events()]) == 4
+
+        for _ in range(2):
+            await asyncio.gather(*(call() for _ in range(5)))
+        assert server.connections == 5
+
+
 async def test_an_answer_left_unread_after_its_end_is_drained() -> None:
     async with serving(Reply(chat("a"))) as server, Client() as client:
         for _ in range(2):

@@ -131,6 +131,7 @@ class Client:
         self.timeouts = timeouts or Timeouts()
         self._transport = transport
         self._http: httpx2.AsyncClient | None = None
+        self._opening = asyncio.Lock()
         self.without_usage: set[str] = set()
         """Addresses of servers that refuse to be asked for usage in a stream."""
 
@@ -170,7 +171,7 @@ class Client:
             await response.aclose()
 
     async def _begin(self, post: Post) -> httpx2.Response:
-        http = self._opened()
+        http = await self._opened()
         request = http.build_request(post.method, post.url, headers=self._headers(post), content=post.content)
         try:
             response = await http.send(request, stream=True)
@@ -192,17 +193,21 @@ class Client:
             headers |= {"accept": "text/event-stream", "accept-encoding": "identity"}
         return {**headers, **dict(post.endpoint.headers), **post.endpoint.auth_header()}
 
-    def _opened(self) -> httpx2.AsyncClient:
+    async def _opened(self) -> httpx2.AsyncClient:
         if self._http is None:
-            limits = self.timeouts
-            self._http = httpx2.AsyncClient(
-                timeout=httpx2.Timeout(
-                    connect=limits.connect_s, read=limits.first_byte_s, write=limits.write_s, pool=None
-                ),
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0),
-                transport=self._transport,
-            )
+            async with self._opening:
+                if self._http is None:
+                    # In a thread, as certificates are loaded: some 85 ms in which everything else would stand still.
+                    self._http = await asyncio.to_thread(self._made)
         return self._http
+
+    def _made(self) -> httpx2.AsyncClient:
+        limits = self.timeouts
+        return httpx2.AsyncClient(
+            timeout=httpx2.Timeout(connect=limits.connect_s, read=limits.first_byte_s, write=limits.write_s, pool=None),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0),
+            transport=self._transport,
+        )
 
 
 async def _problem_body(response: httpx2.Response) -> bytes:
