@@ -5,6 +5,7 @@ import pytest
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnStarted
 from ullage.store.changes import MOST_HELD, Subscription, Watchers
+from ullage.store.store import DraftPiece
 from ullage.store.transaction import Change
 
 STORED = Change("s", 1, (TurnStarted(turn="t", seq=1),))
@@ -47,6 +48,30 @@ async def test_a_change_that_stored_nothing_has_to_be_looked_up() -> None:
     subscription = Subscription("s")
     subscription.hear(Change("s"))
     assert subscription.take() == ([], True)
+
+
+def told(seq: int) -> Change:
+    return Change("s", seq, (TurnStarted(turn="t", seq=seq),))
+
+
+async def test_the_newest_event_that_the_news_tells_of_is_told_once() -> None:
+    subscription = Subscription("s")
+    for seq in (3, 4):
+        subscription.hear(told(seq))
+    assert subscription.newest() == 4
+    assert subscription.newest() == 0
+    subscription.hear(Change("s", 4, (DraftPiece("c", 0, "text", "p", "x"),)))
+    assert subscription.newest() == 4
+
+
+async def test_only_the_ledger_knows_the_newest_event_after_news_from_elsewhere() -> None:
+    subscription = Subscription("s")
+    subscription.hear(told(3))
+    subscription.hear(None)
+    assert subscription.newest() is None
+    for _ in range(MOST_HELD + 1):
+        subscription.hear(STORED)
+    assert subscription.newest() is None
 
 
 async def test_the_end_of_the_store_ends_the_waiting() -> None:

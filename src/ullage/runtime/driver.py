@@ -174,7 +174,9 @@ class Driver:
         async with self._shared.store.watch(self._session) as watch:
             while True:
                 await watch.wait()
-                await work.ledger.catch_up()
+                newest = watch.newest()
+                if newest is None or not await work.ledger.has(newest):
+                    await work.ledger.catch_up()
                 if work.ledger.loop.cancel:
                     await self._interrupt(work)
 

@@ -78,6 +78,11 @@ class Ledger:
         """Fold what others have stored since; gives how many events that were."""
         return await to_its_end(self._catch_up())
 
+    async def has(self, seq: int) -> bool:
+        """Whether the event is folded, once a write under way has ended: what it stores is told before it is folded."""
+        async with self._lock:
+            return self.loop.seq >= seq
+
     @asynccontextmanager
     async def still(self) -> AsyncIterator[None]:
         """Nothing is folded inside the block, so that another thread may read the folds. Not to be written in."""

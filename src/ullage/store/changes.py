@@ -45,6 +45,11 @@ class Subscription:
         self._must_look = False
         return held, must_look
 
+    def newest(self) -> int | None:
+        """See ``Watch.newest``. Not for one that takes."""
+        held, must_look = self.take()
+        return None if must_look else max((change.seq for change in held), default=0)
+
     def hear(self, change: Change | None) -> None:
         """A change of this process, or ``None`` for something that has to be looked up."""
         if change is None or not change.stored or len(self._held) >= MOST_HELD:

@@ -89,6 +89,13 @@ class Watch(Protocol):
         """
         ...
 
+    def newest(self) -> int | None:
+        """The last event there was by all news since the last call; ``None`` where only the ledger can say.
+
+        Who has that event need not read the ledger: the news was of its own writes, or of pieces that stream.
+        """
+        ...
+
 
 class Store(Protocol):
     """See the head of the file."""
