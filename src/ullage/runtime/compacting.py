@@ -130,10 +130,10 @@ async def compact(work: Work, step: Compact) -> None:
 
     Raises for the store and for hooks alone. Cancelling is safe anywhere and leaves the view as it was.
     """
+    before = await work.record_reading()  # what decides is what every display shows
     name = f"compaction-{work.ledger.loop.seq + 1}"
     if not await _is_allowed(work, step, name):
         return
-    before = work.reading
     compactions = work.compactions
     rungs = compactions.strategies
     if compactions.prepared is not None:
