@@ -1,7 +1,7 @@
 """The pictures of the page in docs/images, taken of a real session: uv run python scripts/screenshot_page.py
 
-The session is the demonstration's: a scripted model behind a strict double of a provider, and everything else real. The
-double's port is not in the pictures; times of day are, so that two runs differ in them.
+A scripted model behind a strict double of a provider, everything else as it is. The times of day in them are those of
+the run.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from playwright.async_api import Browser, Page, async_playwright
 
-from ullage.cli.demo_script import MODEL, REQUEST, SECOND, STEER, STORY, WINDOW, answers, tools_of
-from ullage.events import ToolStarted
 from ullage.runtime.agent import Agent
-from ullage.runtime.session import Session
 from ullage.server.app import application
 from ullage.server.guard import LOOPBACK
 from ullage.server.serving import Server, listener, url_of
@@ -40,10 +38,84 @@ ARGUMENTS: Final = (
     "--disable-sync",
 )
 ColorScheme = Literal["light", "dark"]
-
-SIZES: Final = {"": (1440, 900), "-small": (1024, 768), "-phone": (390, 844)}
 SCHEMES: Final[tuple[ColorScheme, ...]] = ("light", "dark")
-STEER_AT: Final = 9  # the tool call during which the second message is sent
+SIZES: Final = {"": (1440, 900), "-small": (1024, 768), "-phone": (390, 844)}
+
+MODEL: Final = "small"
+WINDOW: Final = 24_000
+DAYS: Final = 12
+REQUEST: Final = "Read the gateway's logs of the last twelve days: which requests are slow, and since when?"
+SECOND: Final = "Which change did that?"
+THIRD: Final = "Set it back to 50 and run the load test."
+WAITING: Final = "Then write two lines for the team."
+OTHERS: Final = ("Why does the nightly export take two hours?", "Rename the field `colour` everywhere", "Explain retries")
+
+FOUND: Final = """The slow ones are **`POST /checkout`**, and only since the 9th. Nothing else got slower.
+
+| days | median | slowest of 100 |
+|---|---|---|
+| 1 to 8 | 84 ms | 210 ms |
+| 9 to 12 | 91 ms | 4,870 ms |
+
+The median hardly moved: most requests are as fast as before, and a few wait. That is what a pool that is too small \
+looks like."""
+CHANGED: Final = """The pool of connections became smaller on the 9th:
+
+```diff
+ [database]
+-pool_size = 50
++pool_size = 5
+```
+
+1. It was changed together with the timeout, in the same commit.
+2. The commit speaks of the timeout alone, so the pool was most likely **not meant**."""
+
+
+def answers() -> list[dict[str, Any]]:
+    """What the model says, in order."""
+    days = [
+        {
+            "when": {"contains": REQUEST if day == 1 else f"day {day - 1} of the gateway"},
+            "reasoning": "Day by day, so that nothing is missed.",
+            "calls": [{"name": "read_log", "arguments": {"day": day}}],
+        }
+        for day in range(1, DAYS + 1)
+    ]
+    return [
+        *days,
+        {"when": {"contains": f"day {DAYS} of the gateway"}, "text": FOUND},
+        {
+            "when": {"contains": SECOND},
+            "reasoning": "Something changed on the 8th or the 9th. The pool is the first suspect: look for it.",
+            "calls": [{"name": "search", "arguments": {"pattern": "pool_size", "since": "the 8th"}}],
+        },
+        {"when": {"contains": "pool_size ="}, "text": CHANGED},
+        {"when": {"contains": THIRD}, "calls": [{"name": "load_test", "arguments": {"requests": 500}}]},
+        {"text": "Done: it was read, and the answer is above."},
+    ]
+
+
+def read_log(day: int) -> str:
+    """Read the gateway's log of a day."""
+    drawn = random.Random(day)
+    lines = [
+        f"{hour:02}:{drawn.randrange(60):02} {drawn.choice(('GET /items', 'POST /checkout', 'GET /cart'))} 200 "
+        f"{drawn.randrange(40, 140)} ms pool {drawn.randrange(1, 6)}/{50 if day < 9 else 5}"
+        for hour in range(24)
+        for _ in range(3)
+    ]
+    return f"day {day} of the gateway\n" + "\n".join(lines)
+
+
+def search(pattern: str, since: str) -> str:
+    """Search the changes of the configuration."""
+    return f"gateway.toml, after {since}\n-{pattern} = 50\n+{pattern} = 5\n-timeout_s = 30\n+timeout_s = 10"
+
+
+async def load_test(requests: int) -> str:
+    """Run the load test."""
+    await asyncio.sleep(600)
+    return f"{requests} requests, none slow"
 
 
 def main() -> None:
@@ -61,6 +133,7 @@ async def take(to: Path, sizes: dict[str, tuple[int, int]]) -> None:
     with tempfile.TemporaryDirectory(prefix="ullage-page-") as place:
         async with served(Path(place)) as url, async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+            await begin_the_last_turn(browser, url)
             for name, (width, height) in sizes.items():
                 for scheme in SCHEMES:
                     await picture(browser, url, to / f"page{name}-{scheme}.png", width, height, scheme)
@@ -69,66 +142,72 @@ async def take(to: Path, sizes: dict[str, tuple[int, int]]) -> None:
 
 @asynccontextmanager
 async def served(place: Path) -> AsyncIterator[str]:
-    """The demonstration's session, played, behind a server; gives its address."""
+    """A server with a session that has come a long way, and some others; gives its address."""
     models = [{"name": MODEL, "like": "claude-opus-4-6", "window": WINDOW, "max_output": 2_000}]
-    scenario = read({"models": models, "answers": answers()})
-    with running(scenario, seed=7) as provider, listener("127.0.0.1", 0) as listening:
+    with running(read({"models": models, "answers": answers()}), seed=7) as provider, listener("127.0.0.1", 0) as bound:
         agent = Agent(
             f"anthropic:{MODEL}",
-            tools=tools_of(pause_s=0.02),
-            system="You look after the logs of a wine cellar. Read before you answer, and keep to what the logs say.",
+            tools=[read_log, search, load_test],
+            system="You look after a web shop. Read before you answer, and keep to what you have read.",
             store=place / "sessions.db",
             environment={"ANTHROPIC_API_KEY": "any"},
             base_url=provider.url("anthropic"),
             config=False,
             window=WINDOW,
+            protect_tokens=6_000,
+            params={"thinking": {"type": "adaptive"}},
             root=place,
         )
-        for name in ("cellar-summer", "cellar-autumn", "cellar"):
+        for name, said in {"export": OTHERS[0], "rename": OTHERS[1], "retries": OTHERS[2], "slow": REQUEST}.items():
             async with agent.session(name) as session:
-                await play(session, whole=name == "cellar")
+                await session.ask(said)
+                if name == "slow":
+                    await session.ask(SECOND)
         server = Server(application(agent, names=LOOPBACK))
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        serving = asyncio.create_task(server.serve(sockets=[bound]))
         try:
-            yield url_of(listening)
+            yield url_of(bound)
         finally:
             server.should_exit = True
             await serving
 
 
-async def play(session: Session, *, whole: bool) -> None:
-    """What happens in the demonstration: a request, a message while its tools run, a question after it."""
-    if not whole:
-        await session.ask(STORY)
-        return
-    await session.send(REQUEST)
-    started = 0
-    async for event in session.events(after=0, until_rest=True):
-        started += isinstance(event, ToolStarted)
-        if isinstance(event, ToolStarted) and started == STEER_AT:
-            await session.send(STEER)
-    await session.ask(SECOND)
+async def begin_the_last_turn(browser: Browser, url: str) -> None:
+    """A turn whose tool is still running, and a message that waits for its end."""
+    page = await browser.new_page()
+    await page.goto(f"{url}/#/s/slow")
+    box = page.locator("#say")
+    await box.fill(THIRD)
+    await box.press("Enter")
+    await page.locator(".tag.state-running").wait_for()
+    await box.fill(WAITING)
+    await box.press("Control+Enter")
+    await page.locator("#queue .waiting").wait_for()
+    await page.close()
 
 
 async def picture(browser: Browser, url: str, file: Path, width: int, height: int, scheme: ColorScheme) -> None:
     """The page as it looks once it has loaded."""
     page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    page.on("console", lambda said: print(f"{file.name}: {said.text}"))
-    await page.goto(f"{url}/#/s/cellar")
+    await page.goto(f"{url}/#/s/slow")
     await page.locator("#window:not(.empty)").wait_for(state="attached")
-    await page.locator("article.assistant").last.wait_for(state="attached")
+    await page.locator(".tag.state-running").wait_for(state="attached")
     await open_rows(page)
     await page.wait_for_timeout(600)
     await page.screenshot(path=file, animations="disabled")
+    if width < 800:
+        await page.locator("#tabs [data-tab=window]").last.click()
+        await page.wait_for_timeout(300)
+        await page.screenshot(path=file.with_stem(f"{file.stem}-window"), animations="disabled")
     await page.close()
 
 
 async def open_rows(page: Page) -> None:
-    """The breakdown, opened down to single messages."""
-    for path in ("Messages", "Messages/Tool results"):
-        row = page.locator(f'[data-path="{path}"]')
-        if await row.is_visible():
-            await row.click()
+    """The breakdown, opened a level further."""
+    row = page.locator('[data-path="Messages/Tool results"]')
+    if await row.is_visible():
+        await row.click()
+        await page.mouse.move(0, 0)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
 from ullage.simulators import running
 
+TABLE = "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `two`"
 ANSWERS = (
     {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 400},
     {
         "when": {"contains": "table"},
-        "text": "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `two`",
+        "text": TABLE,
     },
     {"when": {"contains": "Think"}, "reasoning": "A cask is a barrel.", "text": "It is round."},
     {"text": "A hand's breadth of air stands over the wine."},

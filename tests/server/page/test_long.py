@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.server.page.screen import Open
 from tests.server.served import script, serving
 from ullage.events import Event, MessageAdded, SessionStarted
-from ullage.messages import Message, TextPart
+from ullage.messages import Message, Role, TextPart
 from ullage.simulators import running
 from ullage.store.sqlite import SqliteStore
 
@@ -22,7 +22,7 @@ async def written(store: Path) -> None:
     """A session with that many messages."""
     events: list[Event] = [SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")]
     for number in range(MESSAGES):
-        role = "assistant" if number % 2 else "user"
+        role: Role = "assistant" if number % 2 else "user"
         text = TextPart(id=f"m{number}.0", text=f"Message {number}: the level of cask {number % 97} was read. " * 3)
         events.append(MessageAdded(message=Message(id=f"m{number}", role=role, parts=(text,))))
     kept = SqliteStore(store)

@@ -145,7 +145,7 @@ def test_a_change_of_settings_moves_the_compaction_point_at_once(local: Local, o
     screen.find("#setting-trigger").fill("0.5")
     screen.find("#setting-trigger").press("Enter")
     expect(screen.find("#limits dd").first).to_have_text("8,000")
-    expect(screen.find(".tick.compacts")).to_have_text("compacts at 8k")
+    expect(screen.find(".tick.compacts")).to_have_text("compacts at 8,000")
     screen.find("#setting-trigger").fill("many")
     screen.find("#setting-trigger").press("Enter")
     expect(screen.find(".notice")).to_contain_text("trigger")

@@ -114,9 +114,20 @@ export class Conversation {
     if (!keys.length) return false;
     const before = this.scroller.scrollHeight - this.scroller.scrollTop;
     this.list.prepend(...keys.map((key) => this.draw(this.ledger.items.get(key))));
+    this.joinResults(keys);
     this.scroller.scrollTop = this.scroller.scrollHeight - before;
     this.watch();
     return true;
+  }
+
+  // A result whose call was on the page before stood alone until now.
+  joinResults(keys) {
+    for (const key of keys) {
+      for (const { call_id: call } of this.ledger.items.get(key).message.parts ?? []) {
+        const alone = call && `m:${this.ledger.results.get(call)?.message}`;
+        if (alone && alone !== key && this.nodes.has(alone)) this.swap(alone, this.nodes.get(alone), this.ledger.items.get(alone));
+      }
+    }
   }
 
   scrolled() {

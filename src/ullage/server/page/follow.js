@@ -73,7 +73,7 @@ export class Following {
 
   catchUp() {
     this.isCaughtUp = true;
-    for (const call of this.state.open) this.ledger.tool(call.call_id, { state: call.state === "open" ? undefined : call.state });
+    this.ledger.open(this.state.open);
     this.conversation.redraw();
     this.ledger.changed("queue");
     this.ledger.changed("compactions");

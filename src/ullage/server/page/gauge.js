@@ -1,7 +1,7 @@
 // The gauge: what of the window is used, by what, how sure that is, where it compacts, and what is kept for the answer.
 
 import { h, place, replace } from "./dom.js";
-import { brief, interval, number, share } from "./format.js";
+import { interval, number, share } from "./format.js";
 
 const SOURCES = {
   user: "as you said",
@@ -10,6 +10,14 @@ const SOURCES = {
   catalogue: "from the catalogue",
   unknown: "",
 };
+
+/** The shade of a top row, the same in the gauge and in the list: what people and the model said is the strongest. */
+export function shadeOf(name) {
+  const found = SHADES.findIndex((beginning) => name.startsWith(beginning));
+  return `shade-${found < 0 ? SHADES.length : found}`;
+}
+
+const SHADES = ["Messages", "System prompt", "Tools", "Summary", "Instruction files"];
 
 /** The window of a reading, or of the short form of one that an event carries. */
 export class Gauge {
@@ -57,9 +65,9 @@ export class Gauge {
 
   drawSegments(rows, used, at) {
     const summed = (rows ?? []).filter((row) => row.summed && row.tokens > 0);
-    const parts = summed.length ? summed : [{ name: "Used", tokens: used.tokens }];
-    const nodes = parts.map((row, index) => {
-      const node = h("span", { class: `segment shade-${index % 6}`, title: `${row.name} ${number(row.tokens)}` });
+    const parts = summed.length ? summed : [{ name: "Messages", tokens: used.tokens }];
+    const nodes = parts.map((row) => {
+      const node = h("span", { class: `segment ${shadeOf(row.name)}`, title: `${row.name} ${number(row.tokens)}` });
       return place(node, { width: at(row.tokens) });
     });
     this.segments.replaceChildren(...nodes);
@@ -69,9 +77,9 @@ export class Gauge {
     const ticks = [h("span", { class: "tick start" }, "0")];
     if (point && window) {
       const side = point / whole > 0.75 ? "left" : "right";
-      ticks.push(place(h("span", { class: `tick compacts ${side}` }, `compacts at ${brief(point)}`), { left: at(point) }));
+      ticks.push(place(h("span", { class: `tick compacts ${side}` }, `compacts at ${number(point)}`), { left: at(point) }));
     }
-    if (window && (!point || point / whole < 0.86)) ticks.push(h("span", { class: "tick end" }, brief(window)));
+    if (window && (!point || point / whole < 0.84)) ticks.push(h("span", { class: "tick end" }, number(window)));
     this.scale.replaceChildren(...ticks);
   }
 }

@@ -18,10 +18,12 @@ export class Growth {
     this.node = node;
     this.steps = [];
     this.at = -1;
-    this.said = h("p", { class: "chart-said", "aria-live": "polite" });
+    this.said = h("p", { class: "chart-said" });
     this.holder = h("div", { class: "chart", tabindex: "0", role: "group", "aria-label": "Growth per call; left and right go through the calls" });
     this.holder.onpointermove = (event) => this.pointed(event);
     this.holder.onpointerleave = () => this.choose(-1);
+    this.holder.onfocus = () => this.said.setAttribute("aria-live", "polite");
+    this.holder.onblur = () => this.said.removeAttribute("aria-live"); // else each call of a turn would be read out
     this.holder.onkeydown = (event) => this.key(event);
     this.table = h("details", { class: "chart-table" });
     replace(node, this.holder, this.said, this.table);

@@ -52,8 +52,16 @@ export class Ledger {
     this.turn = state.turn;
     this.paused = state.paused ? { reason: state.paused, note: state.note } : null;
     this.settle();
-    for (const call of state.open) this.tool(call.call_id, { state: call.state });
+    this.open(state.open);
     this.changed("state");
+  }
+
+  /** The tool calls that have no result yet. One that waits for its turn is known by nothing. */
+  open(calls) {
+    for (const { call_id: id, state } of calls) {
+      if (state !== "waiting") this.tool(id, { state: state === "started" ? "running" : state });
+    }
+    this.settle();
   }
 
   /** One event. Applying it again changes nothing. */

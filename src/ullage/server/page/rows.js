@@ -2,6 +2,7 @@
 
 import { h, place, replace } from "./dom.js";
 import { counted, firstLine, number, share } from "./format.js";
+import { shadeOf } from "./gauge.js";
 
 const SOURCES = { reported: "reported", counted: "counted", estimated: "estimated", by_difference: "by difference" };
 const ITEMS_AT_ONCE = 40;
@@ -33,29 +34,28 @@ export class Rows {
 
   draw() {
     const hadFocus = this.node.contains(document.activeElement) ? document.activeElement.dataset.path : null;
-    const shades = new Map();
-    const summed = this.reading.rows.filter((row) => row.summed && row.tokens > 0);
-    summed.forEach((row, index) => shades.set(row.name, index % 6));
-    replace(this.node, h("ul", { class: "rows", "aria-label": "What fills the window" }, this.reading.rows.map((row) => this.row(row, "", shades.get(row.name))), this.rest()));
+    replace(this.node, h("ul", { class: "rows", "aria-label": "What fills the window" }, this.reading.rows.map((row) => this.row(row, "")), this.rest()));
     if (hadFocus) this.node.querySelector(`[data-path="${CSS.escape(hadFocus)}"]`)?.focus({ preventScroll: true });
   }
 
-  row(row, above, shade) {
+  row(row, above, source = "") {
     const path = above ? `${above}/${row.name}` : row.name;
     const opens = row.children.length > 0 || isOfMessages(path, row);
     const isOpen = opens && this.opened.has(path);
-    const key = shade === undefined ? null : h("span", { class: `key shade-${shade}`, "aria-hidden": "true" });
+    const key = above ? null : h("span", { class: `key ${row.summed ? shadeOf(row.name) : ""}`, "aria-hidden": "true" });
     const label = [key, h("span", { class: "row-name" }, row.name), this.bar(row.tokens), h("span", { class: "row-tokens" }, number(row.tokens))];
     const more = { class: `row${row.summed ? "" : " unsummed"}`, title: titleOf(row), "data-path": path };
     const line = opens
       ? h("button", { type: "button", ...more, "aria-expanded": String(isOpen), onclick: () => this.toggle(path) }, label)
       : h("div", more, label);
-    return h("li", { class: above ? "" : "top" }, line, isOpen ? this.inside(row, path) : null);
+    return h("li", { class: above ? "" : "top" }, line, isOpen ? this.inside(row, path, source) : null);
   }
 
-  inside(row, path) {
-    const source = h("p", { class: "row-note" }, [SOURCES[row.source], row.low === null ? "" : `${number(row.low)} to ${number(row.high)}`, row.note].filter(Boolean).join(" · "));
-    const children = row.children.map((child) => this.row(child, path));
+  // A source is said where it is another one than the row's above.
+  inside(row, path, above) {
+    const said = [row.source === above ? "" : SOURCES[row.source], row.low === null ? "" : `${number(row.low)} to ${number(row.high)}`, row.note].filter(Boolean).join(" · ");
+    const source = said ? h("p", { class: "row-note" }, said) : null;
+    const children = row.children.map((child) => this.row(child, path, row.source));
     return h("div", { class: "row-inside" }, source, children.length ? h("ul", { class: "rows" }, children) : null, this.itemsOf(row, path));
   }
 

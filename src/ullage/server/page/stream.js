@@ -34,7 +34,7 @@ export class EventStream {
         await this.read();
       } catch (problem) {
         if (this.closed) return;
-        if (problem.status === 404) {
+        if (problem.status === 404 || problem.status === 400) {
           this.onState("gone");
           return;
         }
