@@ -121,7 +121,7 @@ class Local(NamedTuple):
     agent: Agent
     store: SqliteStore
     metrics: Metrics
-    loop: asyncio.AbstractEventLoop
+    server: Server
 
 
 @contextmanager
@@ -143,10 +143,8 @@ def serving(
     with listener("127.0.0.1", 0) as listening:
         url = url_of(listening)
         server = Server(application(agent, metrics=metrics, token=token, names=LOOPBACK))
-        loops: list[asyncio.AbstractEventLoop] = []
 
         async def live() -> None:
-            loops.append(asyncio.get_running_loop())
             try:
                 await server.serve(sockets=[listening])
             finally:
@@ -159,7 +157,7 @@ def serving(
                 if server.started or not thread.is_alive():
                     break
             with Api(base_url=url, timeout=WAIT_S, headers=dict(headers or {})) as api:
-                yield Local(api, url, agent, kept, metrics, loops[0])
+                yield Local(api, url, agent, kept, metrics, server)
         finally:
             server.should_exit = True
             thread.join(WAIT_S)
@@ -180,6 +178,7 @@ class Process:
             env={**os.environ, "ANTHROPIC_API_KEY": "x", **environment},
             cwd=store.parent,
         )
+        self._told: tuple[int, str, str] | None = None
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], WAIT_S)
         line = self._process.stdout.readline() if ready else ""
@@ -198,12 +197,14 @@ class Process:
         self._process.kill()
         self._process.wait(WAIT_S)
 
-    def end(self) -> tuple[int, str, str]:
-        """End it in good order; gives its exit code and what it printed."""
+    def end(self, how: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """End it in good order; gives its exit code and what it printed, the first time."""
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-        out, said = self._process.communicate(timeout=WAIT_S)
-        return self._process.returncode, out, said
+            self._process.send_signal(how)
+        if self._told is None:
+            out, said = self._process.communicate(timeout=WAIT_S)
+            self._told = (self._process.returncode, out, said)
+        return self._told
 
 
 @contextmanager

@@ -38,6 +38,8 @@ def listener(host: str, port: int, *, token: str = "") -> socket.socket:
             f"Everybody who reaches {host} could run this agent's tools: give a token with --token or ULLAGE_TOKEN, "
             "or listen on 127.0.0.1."
         )
+    if not 0 <= port <= 65_535:
+        raise SettingError(f"There is no port {port}: they go from 0 to 65535. --port 0 takes a free one.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

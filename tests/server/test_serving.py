@@ -1,0 +1,245 @@
+"""The server as a process: who reaches it, how it ends, and what survives its end."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.server.served import Api, Process, frames_of, process, script, serving
+from ullage.errors import SettingError
+from ullage.events import Event, MessageAdded, Queued, QueueLeft, TurnEnded
+from ullage.server.serving import is_loopback, listener, url_of
+from ullage.simulators import running
+from ullage.store.sqlite import SqliteStore
+
+STORY = {"text": "The cask was filled in spring and by autumn it was opened again. " * 12}
+
+
+def test_another_address_than_loopback_needs_a_token() -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
+        with pytest.raises(SettingError, match="token"):
+            listener(host, 0)
+    with listener("0.0.0.0", 0, token="secret") as listening:
+        assert url_of(listening).startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST", "127.5.5.5", "::1", "[::1]"])
+def test_loopback_is_known_by_all_its_names(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::", "10.0.0.1", "localhost.example.org", "127.0.0.1.nip.io"])
+def test_what_only_looks_like_loopback_is_none(host: str) -> None:
+    assert not is_loopback(host)
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with listener("127.0.0.1", 0) as first, pytest.raises(SettingError, match="--port 0"):
+        listener("127.0.0.1", first.getsockname()[1])
+    with pytest.raises(SettingError, match="99999"):
+        listener("127.0.0.1", 99_999)
+
+
+def everything(store: Path, session: str) -> list[Event]:
+    """A session's ledger as it is on the disk."""
+
+    async def read() -> list[Event]:
+        opened = SqliteStore(store)
+        try:
+            return await opened.read(session)
+        finally:
+            await opened.close()
+
+    return asyncio.run(read())
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+    store = tmp_path / "s.db"
+    with running(script(STORY, delay_s=0.03)) as double:
+        with process(double.url("anthropic"), store) as first, first.api() as api:
+            session = api.session("s")
+            api.say(session, "tell me")
+            with api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
+                lines = answer.iter_lines()
+                next(frame for frame in frames_of(lines) if frame.event == "draft")
+                ended: list[tuple[int, str, str]] = []
+                ending = threading.Thread(target=lambda: ended.append(first.end(how)))
+                ending.start()
+                assert list(frames_of(lines)) is not None, "the stream ends in good order"
+                ending.join()
+            code, said, errors = ended[0]
+            assert code == 0
+            assert "gone on with" in said
+            assert "Traceback" not in errors
+        assert not any(isinstance(event, TurnEnded) for event in everything(store, session))
+        with process(double.url("anthropic"), store) as second, second.api() as api:
+            assert api.until(session)["ended"] == "finished"
+            first_said, *_, last_said = api.messages(session)
+            assert first_said["parts"][0]["text"] == "tell me"
+            assert last_said["parts"][0]["text"] == STORY["text"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path, seed: int) -> None:
+    """Several clients send to several sessions while answers stream; the server is killed; another one goes on."""
+    store, rng = tmp_path / "s.db", random.Random(seed)
+    sessions = [f"s{number}" for number in range(6)]
+    acknowledged: list[tuple[str, str, str]] = []
+    with running(script(STORY, delay_s=0.005)) as double:
+        with process(double.url("anthropic"), store) as first:
+            with first.api() as api:
+                for session in sessions:
+                    api.session(session)
+            stops = threading.Event()
+
+            def speak(number: int) -> None:
+                with Api(base_url=first.url, timeout=5) as api:
+                    for count in range(10_000):
+                        session = sessions[(number + count) % len(sessions)]
+                        text = f"message {count} of client {number}"
+                        kind = "steer" if count % 2 else "follow_up"
+                        try:
+                            answer = api.post(
+                                f"/v1/sessions/{session}/messages",
+                                json={"text": text, "kind": kind},
+                                headers={"Idempotency-Key": text},
+                            )
+                        except httpx2.HTTPError:
+                            return
+                        assert answer.status_code == 202, answer.text
+                        acknowledged.append((session, answer.json()["id"], text))
+                        if stops.is_set():
+                            return
+
+            clients = [threading.Thread(target=speak, args=(number,)) for number in range(4)]
+            for client in clients:
+                client.start()
+            time.sleep(0.5 + rng.random())
+            first.kill()
+            stops.set()
+            for client in clients:
+                client.join()
+        assert len(acknowledged) > 20
+        for session in sessions:
+            stored = {event.message.id: event for event in everything(store, session) if isinstance(event, Queued)}
+            for of, name, text in acknowledged:
+                if of == session:
+                    assert name in stored, f"{text} was acknowledged and is not there"
+        with process(double.url("anthropic"), store) as second, second.api() as api:
+            for session in sessions:
+                assert api.until(session)["ended"] == "finished"
+                _every_message_is_in_the_conversation_once(everything(store, session), acknowledged, session)
+
+
+def _every_message_is_in_the_conversation_once(
+    events: list[Event], acknowledged: list[tuple[str, str, str]], session: str
+) -> None:
+    delivered = [event.message_id for event in events if isinstance(event, QueueLeft) and event.how == "delivered"]
+    added = [event.message.id for event in events if isinstance(event, MessageAdded) and event.message.role == "user"]
+    expected = {name for of, name, _ in acknowledged if of == session}
+    assert len(delivered) == len(set(delivered))
+    assert len(added) == len(set(added))
+    assert expected <= set(delivered)
+    assert expected <= set(added)
+
+
+def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
+    """What is sent to one is followed at the other, and each message is delivered once, whoever drives."""
+    store = tmp_path / "s.db"
+    with (
+        running(script(STORY, delay_s=0.004)) as double,
+        process(double.url("anthropic"), store) as one,
+        process(double.url("anthropic"), store) as two,
+        one.api() as first,
+        two.api() as second,
+    ):
+        session = first.session("shared")
+        first.say(session, "one", id="one")
+        following = second.events(session, params={"after": "0"})
+        second.say(session, "two", id="two", kind="follow_up")
+        first.say(session, "three", id="three", kind="follow_up")
+        seen: list[int] = []
+        for frame in following:
+            if frame.event not in ("draft", "status"):
+                seen.append(frame.data["seq"])
+            if frame.event == "turn_ended" and frame.data["turn"] == "turn-3":
+                break
+        assert seen == list(range(1, len(seen) + 1))
+        first.until(session)
+        contexts = [api.get(f"/v1/sessions/{session}/context").json() for api in (first, second)]
+        assert contexts[0] == contexts[1]
+        users = [message["id"] for message in second.messages(session) if message["role"] == "user"]
+        assert users == ["one", "two", "three"]
+
+
+def test_a_cancel_reaches_the_server_that_drives(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    with (
+        running(script(STORY, delay_s=0.03)) as double,
+        process(double.url("anthropic"), store) as one,
+        process(double.url("anthropic"), store) as two,
+        one.api() as first,
+        two.api() as second,
+    ):
+        session = first.session("shared")
+        first.say(session, "tell me")
+        first.until_event(session, "draft")
+        answer = second.post(f"/v1/sessions/{session}/cancel").json()
+        assert answer["persisted"] == "partial_assistant"
+        assert first.until(session)["ended"] == "cancelled"
+
+
+def test_an_approval_outlives_the_server_that_asked(tmp_path: Path) -> None:
+    asks = {
+        "when": {"after": "user"},
+        "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "pressed"}}],
+    }
+    store, root = tmp_path / "s.db", tmp_path / "root"
+    root.mkdir()
+    options = ("--tools", "write", "--root", str(root))
+    with running(script(asks, {"text": "It is written."})) as double:
+        with process(double.url("anthropic"), store, *options) as first, first.api() as api:
+            session = api.session("s", settings={"approve": ["write"]})
+            api.say(session, "write it down")
+            (call,) = api.until(session, "waiting")["open"]
+            first.kill()
+        with process(double.url("anthropic"), store, *options) as second, second.api() as api:
+            assert api.state(session)["paused"] == "approval"
+            path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
+            assert api.post(path, json={"approved": True}).status_code == 202
+            assert api.until(session, "idle")["ended"] == "finished"
+        assert [each.name for each in root.iterdir()] == ["a.txt"]
+
+
+def test_a_store_that_can_t_be_opened_is_said_before_anything_is_promised(tmp_path: Path) -> None:
+    (tmp_path / "s.db").write_bytes(b"this is no database, whatever its name" * 100)
+    with pytest.raises(AssertionError, match="no address") as said:
+        Process("http://127.0.0.1:1", tmp_path / "s.db")
+    assert "Traceback" not in str(said.value)
+    assert "s.db" in str(said.value)
+
+
+def test_requests_that_are_under_way_when_it_ends_are_answered(tmp_path: Path) -> None:
+    with running(script(STORY)) as double, serving(double.url("anthropic"), tmp_path / "s.db") as server:
+        session = server.api.session("s")
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as slow:
+            body = b'{"text": "slowly"}'
+            head = f"POST /v1/sessions/{session}/messages HTTP/1.1\r\nHost: localhost\r\n"
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            slow.sendall(head.encode() + body[:5])
+            time.sleep(0.1)
+            server.server.should_exit = True
+            time.sleep(0.3)
+            slow.sendall(body[5:])
+            assert b"202 Accepted" in slow.recv(10_000)
+    assert any(isinstance(event, Queued) for event in everything(tmp_path / "s.db", session))
