@@ -285,7 +285,7 @@ def test_everything_that_a_fold_knows_has_its_place_in_a_checkpoint() -> None:
     assert {field.name for field in dataclasses.fields(View)} == view | {"touched", "shares", "_unrolled"}
     track = {"inside", "compared", "last", "accuracy", "packed", "_steps"}
     assert {field.name for field in dataclasses.fields(Track)} == track | {"_stored", "_errors"}
-    assert MessageCost._fields == ("tokens", "reasoning", "added", "answer", "parts", "carries")
+    assert MessageCost._fields == ("tokens", "reasoning", "added", "answer", "parts", "carries", "maker")
     assert Facts._fields == ("role", "call", "origin", "opening", "cost")
     assert Departed._fields == ("anchor", "order", "left", "changed", "summary", "is_prune")
     assert Before._fields == ("anchor", "output", "output_left", "since", "changed", "removed")

@@ -10,6 +10,7 @@ from ullage.messages import Role
 from ullage.meter.cost import TOOL_RESULTS, MessageCost
 from ullage.meter.growth import NOTHING_COUNTED, Added, Counted
 from ullage.meter.view import Entry
+from ullage.reasoning import Step, step_of
 from ullage.usage import Usage
 
 NOTHING_ADDED = Added()
@@ -126,6 +127,26 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[str, ...]
     stream: bool
     at: float
+
+
+class TurnsAs(NamedTuple):
+    """What of a message the turns depend on."""
+
+    is_answer: bool
+    has_word: bool
+    has_tools: bool
+
+
+def turns_as(entry: Entry) -> TurnsAs:
+    """What an entry is to the turns, whatever stands before it."""
+    answer, added = entry.cost.answer, entry.cost.added
+    has_tools = added.results > 0 if answer is None else answer.calls > 0
+    return TurnsAs(answer is not None, begins_turn(entry.role, entry.cost), has_tools)
+
+
+def step_of_cost(entry: Entry, is_open: bool, *, beside: bool) -> Step:
+    """What an entry is to the turns, as ``reasoning.step_in`` tells it from a message."""
+    return step_of(**turns_as(entry)._asdict(), beside=beside, is_open=is_open)
 
 
 def begins_turn(role: Role, cost: MessageCost) -> bool:

@@ -1,7 +1,8 @@
 """The reasoning in the window, and how much of it the next input counts.
 
 Amounts are tokens by message, reported where the provider said them and estimated where not. Which of them count is
-the product of two rules: what the provider keeps (``ullage.reasoning``) and what the application sends (seed 004).
+the product of two rules: what the provider keeps and what the application sends (seed 004). ``ullage.reasoning.select``
+answers the same by going through the messages; here it is had from sums, and a property test holds the two together.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ullage.meter.growth import NOTHING_COUNTED, Counted
-from ullage.reasoning import ReasoningPolicy
+from ullage.reasoning import ReasoningPolicy, Step
 
 
 @dataclass(slots=True)
@@ -20,28 +21,41 @@ class Carried:
     all: float = 0.0
     turn: float = 0.0
     in_turn: set[str] = field(default_factory=set)
+    calling: float = 0.0
+    """Of the current turn, that of messages with tool calls."""
+    with_calls: set[str] = field(default_factory=set)
     rests: dict[str, Counted] = field(default_factory=dict)
     """The answers by whose counted text an amount was had, and not from the provider."""
     turn_rests: Counted = NOTHING_COUNTED
     """All of these in the current turn."""
+    is_open: bool = False
+    """Whether the model goes on with a tool loop; else the current turn is over with the next request."""
 
-    def put(self, message: str, tokens: float, rests: Counted = NOTHING_COUNTED) -> None:
-        """Set the amount of a message, and what it rests on; it belongs to the current turn if it is new."""
-        if message not in self.tokens or message in self.in_turn:
-            self.turn_rests += rests - self.rests.get(message, NOTHING_COUNTED)
+    def follow(self, step: Step) -> None:
+        """A message was added, and this is what it is to the turns."""
+        self.is_open = step.is_open
+        if step.begins:
+            self.begin_turn()
+
+    def put(self, message: str, tokens: float, rests: Counted = NOTHING_COUNTED, *, calls: bool = False) -> None:
+        """Set the amount of a message, what it rests on, and whether it holds tool calls.
+
+        A new one belongs to the current turn.
+        """
+        is_new = message not in self.tokens
+        if is_new or message in self.in_turn:
+            known, known_rests = self.tokens.get(message, 0.0), self.rests.get(message, NOTHING_COUNTED)
+            self.in_turn.add(message)
+            self.turn += tokens - known
+            self.turn_rests += rests - known_rests
+            self.calling += tokens * calls - known * (message in self.with_calls)
+            (self.with_calls.add if calls else self.with_calls.discard)(message)
+        self.all += tokens - self.tokens.get(message, 0.0)
+        self.tokens[message] = tokens
         if rests != NOTHING_COUNTED:
             self.rests[message] = rests
         else:
             self.rests.pop(message, None)
-        if message in self.tokens:
-            difference = tokens - self.tokens[message]
-            self.all += difference
-            self.turn += difference if message in self.in_turn else 0.0
-        else:
-            self.in_turn.add(message)
-            self.all += tokens
-            self.turn += tokens
-        self.tokens[message] = tokens
 
     def remove(self, message: str) -> float:
         """Forget a message that left the view; gives back its amount, 0 if it had none."""
@@ -52,13 +66,17 @@ class Carried:
             self.in_turn.discard(message)
             self.turn -= tokens
             self.turn_rests -= rests
+        if message in self.with_calls:
+            self.with_calls.discard(message)
+            self.calling -= tokens
         return tokens
 
     def begin_turn(self) -> None:
         """A user message: what came before belongs to earlier turns."""
-        self.turn = 0.0
+        self.turn = self.calling = 0.0
         self.turn_rests = NOTHING_COUNTED
         self.in_turn.clear()
+        self.with_calls.clear()
 
     def counted(
         self,
@@ -68,6 +86,7 @@ class Carried:
         across_turns: bool,
         user_turn: bool,
         needed: bool = False,
+        unsent_too: bool = False,
         without: str = "",
     ) -> float:
         """Tokens of reasoning in the next input, those of the message ``without`` left out.
@@ -75,20 +94,21 @@ class Carried:
         ``in_loop`` and ``across_turns``: whether the provider counts what is sent back inside a tool loop, and from
         earlier turns. ``user_turn``: the next request begins a turn, so that the current one is over. ``needed``: the
         wire rejects a tool loop without its reasoning, which then wins over the policy inside that loop.
+        ``unsent_too``: the provider counts what was not sent back as well.
         """
-        sent_all = policy.include_in_context and policy.strip == "none"
-        sent_last = policy.include_in_context and policy.strip == "all_but_last"
-        over = user_turn or not in_loop
-        if sent_all and across_turns:
-            if over and not user_turn:
-                return self.all - self.turn - (0.0 if without in self.in_turn else self.tokens.get(without, 0.0))
-            return self.all - self.tokens.get(without, 0.0)
-        in_turn = 0.0
-        if not over and (sent_all or needed):
-            in_turn = self.turn - (self.tokens.get(without, 0.0) if without in self.in_turn else 0.0)
-        elif sent_last:
-            last = next(reversed(self.tokens), "")
-            counts = last in self.in_turn and not over
-            if last != without and (counts or (across_turns and (user_turn or last not in self.in_turn))):
-                return self.tokens.get(last, 0.0)
-        return in_turn
+        of_turn = across_turns if user_turn else in_loop
+        if unsent_too or (policy.include_in_context and policy.strip == "none"):
+            now = self.turn if of_turn else 0.0
+            before = self.all - self.turn if across_turns else 0.0
+            is_kept = of_turn if without in self.in_turn else across_turns
+            return now + before - (self.tokens.get(without, 0.0) if is_kept else 0.0)
+        is_forced = needed and not user_turn
+        counted = 0.0
+        if is_forced and of_turn:
+            counted = self.calling - (self.tokens[without] if without in self.with_calls else 0.0)
+        if policy.include_in_context and policy.strip == "all_but_last" and self.tokens:
+            last = next(reversed(self.tokens))
+            is_kept = of_turn if last in self.in_turn else across_turns
+            is_there = last == without or (is_forced and last in self.with_calls)
+            counted += self.tokens[last] if is_kept and not is_there else 0.0
+        return counted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ullage.messages import (
@@ -17,6 +17,7 @@ from ullage.messages import (
     UnknownPart,
 )
 from ullage.meter.growth import Added, Answer, MediaCost, thought_tokens
+from ullage.reasoning import Maker
 from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
 from ullage.tokens.families import Family
 from ullage.tokens.text import TextCounter
@@ -48,6 +49,8 @@ class MessageCost(NamedTuple):
     parts: tuple[PartCost, ...]
     carries: bool = False
     """Whether it holds reasoning, shown or opaque, also where that rides on another part (Gemini's signatures)."""
+    maker: Maker | None = None
+    """Who made that reasoning; ``None`` where it does not say."""
 
 
 class _Once:
@@ -79,8 +82,17 @@ def message_cost(
         if not isinstance(part, ReasoningPart)
     )
     reasoning = thought_tokens(answer, family) if answer is not None else 0.0
-    carries = answer is not None and any(_carries_reasoning(part) for part in message.parts)
-    return MessageCost(added.tokens(family), reasoning, added, answer, parts, carries)
+    carrying = [part for part in message.parts if _carries_reasoning(part)] if answer is not None else []
+    return MessageCost(added.tokens(family), reasoning, added, answer, parts, bool(carrying), _maker(carrying))
+
+
+def _maker(carrying: Sequence[Part]) -> Maker | None:
+    """Who made the reasoning that these parts carry. An answer is one model's, so that one of them can tell."""
+    for part in carrying:
+        data = None if isinstance(part, UnknownPart) else part.provider
+        if data is not None:
+            return Maker(data.wire, data.provider, data.model)
+    return None
 
 
 def _carries_reasoning(part: Part) -> bool:

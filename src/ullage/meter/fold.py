@@ -35,7 +35,7 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, begins_turn
+from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, step_of_cost, turns_as
 from ullage.meter.carried import Carried
 from ullage.meter.clearing import cleared
 from ullage.meter.departed import Changed, Departed
@@ -88,6 +88,7 @@ class Fold(State):
         if changed_model:
             self.marks.append("model")
         if self.forecaster.same_units(old):
+            self._recarry()  # what the old model made, the new one may not read
             return
         self._recount()
         if before is not None and self.anchor is not None:
@@ -119,14 +120,18 @@ class Fold(State):
         self.fixed = self.forecaster.fixed(self.system or (), self.tools or (), self.params, leading=leading)
 
     def _carry_over(self, before: Forecast, ratio: float) -> None:
-        """The last actual in the new units: by ratio, so that what no event explains is carried as well."""
+        """The last actual in the new units: by ratio, so that what no event explains is carried as well.
+
+        Reasoning is not: it is there as far as the new model can read it.
+        """
+        earlier = self.earlier_reasoning(with_last=True)
         self.anchor = Anchor(
             call="",
-            input=max(0, round(before.tokens * ratio)),
+            input=max(0, round((before.tokens - before.reasoning) * ratio + earlier)),
             usage=Usage(),
             order=self.view.orders,
             fixed=self.fixed.tokens,
-            reasoning=self.earlier_reasoning(),
+            reasoning=earlier,
             messages=self.view.tokens,
             label="the model changed: carried over by ratio",
             spread=0.1,
@@ -188,21 +193,29 @@ class Fold(State):
         cost = self.forecaster.message(message, self.view.tool_names)
         opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
         entry = self.view.add(message, cost, opening=opening, origin=origin)
-        in_loop = self.since.results or self.open_calls
-        if begins_turn(message.role, cost) and not (in_loop and self.forecaster.loop_survives_user):
-            self.carried.begin_turn()
+        self._follow(entry)
         if entry.order == 1 and message.role == "system":
             self._count_fixed()
         self._carry(entry)
         return entry
 
+    def _follow(self, entry: Entry) -> None:
+        """What a message is to the turns."""
+        self.carried.follow(step_of_cost(entry, self.carried.is_open, beside=not self.forecaster.loop_survives_user))
+
     def _carry(self, entry: Entry) -> None:
-        if entry.cost.answer is None:
+        """Take down what reasoning of a message may be sent."""
+        answer = entry.cost.answer
+        if answer is None or not self.forecaster.takes_reasoning(entry.cost):
+            self.carried.remove(entry.id)
             return
         usage = self.usages.get(entry.call)
         tokens = self.forecaster.hidden(entry, usage)
-        if tokens > 0:
-            self.carried.put(entry.id, tokens, self.forecaster.rests(entry, usage))
+        if tokens > 0 or entry.cost.carries:
+            rests = self.forecaster.rests(entry, usage)
+            self.carried.put(entry.id, tokens, rests, calls=answer.calls > 0)
+        else:
+            self.carried.remove(entry.id)
 
     def _message(self, event: MessageAdded) -> None:
         message = event.message
@@ -240,10 +253,10 @@ class Fold(State):
         else:
             self.output, self.output_left = None, True
             self.since = self.since.plus(entry)
-        if not cost.reasoning:
-            self.carried.remove(message.id)
-        else:
+        if turns_as(old) == turns_as(entry) and (message.id in self.carried.tokens or not cost.carries):
             self._carry(entry)
+        else:
+            self._recarry()
         return entry
 
     def _leave(self, message_id: str, *, quiet: bool = False) -> Entry | None:
@@ -270,6 +283,7 @@ class Fold(State):
         if last is not None and last.role == "assistant":
             self.open_calls = {part.call_id for part in last.message.of_type(ToolCallPart)}
         if after:
+            self._rearrange()
             self.marks.append("rewind")
 
     def _pruned(self, event: Pruned) -> None:
@@ -359,12 +373,19 @@ class Fold(State):
     def _recarry(self) -> None:
         """The reasoning in view again, each message's in the turn it belongs to."""
         self.carried = Carried()
-        in_loop = False
         for entry in self.view:
-            if begins_turn(entry.role, entry.cost) and not (in_loop and self.forecaster.loop_survives_user):
-                self.carried.begin_turn()
-            in_loop = bool(entry.cost.added.results)
+            self._follow(entry)
             self._carry(entry)
+
+    def _rearrange(self) -> None:
+        """The same after messages left: the amounts are known, and no usage is asked for."""
+        known = self.carried
+        self.carried = Carried()
+        for entry in self.view:
+            self._follow(entry)
+            tokens, answer = known.tokens.get(entry.id), entry.cost.answer
+            if tokens is not None and answer is not None:
+                self.carried.put(entry.id, tokens, known.rests.get(entry.id, NOTHING_COUNTED), calls=answer.calls > 0)
 
     # -- calls --
 

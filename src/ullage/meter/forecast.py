@@ -132,10 +132,17 @@ class Forecaster:
 
     # -- reasoning --
 
+    def takes_reasoning(self, cost: MessageCost) -> bool:
+        """Whether a message's reasoning can be in the next input: it has any, and the model asked can read it.
+
+        Where a provider counts what was not sent back, an answer that shows none may have it as well.
+        """
+        return (cost.carries or self.counts_unsent) and not reasoning.is_foreign(cost.maker, self)
+
     def hidden(self, entry: Entry, usage: Usage | None) -> float:
         """Tokens of a message's reasoning: as reported, as what its output can't show, or from its text."""
         answer = entry.cost.answer
-        if answer is None or not (entry.cost.carries or self.counts_unsent):
+        if answer is None or not self.takes_reasoning(entry.cost):
             return 0.0
         if usage is not None and usage.answer is not None and not usage.placeholder:
             hidden = growth.hidden_reasoning(self._growth_anchor(usage, answer), self.family)
@@ -149,8 +156,6 @@ class Forecaster:
         policy: ReasoningPolicy,
         calibration: Calibration,
         *,
-        user_turn: bool,
-        tool_turn: bool,
         stream: bool,
         without: str = "",
     ) -> float:
@@ -159,29 +164,30 @@ class Forecaster:
             return 0.0
         rule = reasoning.rule_for(self.wire, self.provider, self.model, stream=stream)
         learnt = calibration.of(self.provider, self.model)
-        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
-        needed = not begins and reasoning.need_for(self.wire, self.model) is not None
         return carried.counted(
             policy,
             in_loop=rule.loop != learnt.flips(rule.name, False),
             across_turns=rule.turns != learnt.flips(rule.name, True),
-            user_turn=begins,
-            needed=needed,
+            user_turn=not carried.is_open,
+            needed=reasoning.need_for(self.wire, self.model) is not None,
+            unsent_too=rule.even_unsent,
             without=without,
         )
 
     def sent_back(self, output: Entry | None, policy: ReasoningPolicy, usage: Usage, *, begins_turn: bool) -> SentBack:
         """Whether the last answer's reasoning goes out again."""
-        if output is not None and not output.cost.carries:
-            return "no" if usage.reasoning else "none"
+        if output is not None and not (output.cost.carries and self.takes_reasoning(output.cost)):
+            return "no" if usage.reasoning or output.cost.carries else "none"
         if policy.include_in_context and policy.strip != "all":
             return "yes"
-        return "yes" if not begins_turn and reasoning.need_for(self.wire, self.model) is not None else "no"
+        calls = output is None or output.cost.answer is None or output.cost.answer.calls > 0
+        is_forced = calls and not begins_turn and reasoning.need_for(self.wire, self.model) is not None
+        return "yes" if is_forced else "no"
 
     def rests(self, entry: Entry, usage: Usage | None) -> Counted:
         """The answer, if ``hidden`` is what its counted text leaves of the output."""
         answer = entry.cost.answer
-        if answer is None or usage is None or usage.placeholder or not entry.cost.carries:
+        if answer is None or usage is None or usage.placeholder or not self.takes_reasoning(entry.cost):
             return NOTHING_COUNTED
         return growth.counted_for(self._growth_anchor(usage, answer), self.family)
 
@@ -333,7 +339,7 @@ class Forecaster:
     def _last_hidden(self, before: Before) -> float:
         """Reasoning of the last answer that a rule decides about; none where there was nothing to send back."""
         cost = before.output.cost if before.output is not None else None
-        if cost is None or cost.answer is None or not (cost.carries or self.counts_unsent):
+        if cost is None or cost.answer is None or not self.takes_reasoning(cost):
             return 0.0
         return growth.hidden_reasoning(self._growth_anchor(before.anchor.usage, cost.answer), self.family)
 

@@ -98,7 +98,7 @@ class State:
     @property
     def user_turn(self) -> bool:
         """Whether the next request begins a turn. At rest it is taken to."""
-        return bool(self.since.users) or not (self.open_calls or self.since.results)
+        return bool(self.since.users) or not (self.open_calls or (self.since.results and self.carried.is_open))
 
     @property
     def tool_turn(self) -> bool:
@@ -111,8 +111,6 @@ class State:
             self.carried,
             self.policy,
             self.calibration,
-            user_turn=self.user_turn,
-            tool_turn=self.tool_turn,
             stream=self.anchor.stream if self.anchor else False,
             without=self.output.id if self.output and not with_last else "",
         )

@@ -19,6 +19,7 @@ from ullage.meter.differences import differences, sums
 from ullage.meter.growth import Added, Answer
 from ullage.meter.origin import Ledger, Origin, read_all
 from ullage.meter.view import Entry, Facts
+from ullage.reasoning import Maker
 
 BLOCK: Final = 512
 """Entries that are packed, and messages that are read, at a time. From 64 rows on a row costs 1 µs to fetch from SQLite
@@ -129,6 +130,7 @@ def _row(entry: Entry, calls: Mapping[str, int]) -> list[object]:
         cost.tokens,
         cost.reasoning,
         cost.carries,
+        cost.maker,
         msgspec.structs.astuple(cost.added),
         None if answer is None else msgspec.structs.astuple(answer),
     ]
@@ -138,7 +140,7 @@ def _row(entry: Entry, calls: Mapping[str, int]) -> list[object]:
 
 
 def _facts(row: list[Any], name: str, origin: Origin, calls: Sequence[str]) -> Facts:
-    role, call, opening, tokens, reasoning, carries, added, answer, *parts = row
+    role, call, opening, tokens, reasoning, carries, maker, added, answer, *parts = row
     cost = MessageCost(
         tokens,
         reasoning,
@@ -149,6 +151,7 @@ def _facts(row: list[Any], name: str, origin: Origin, calls: Sequence[str]) -> F
             for at in range(0, len(parts), 4)
         ),
         carries,
+        None if maker is None else Maker(*maker),
     )
     return Facts(ROLES[role], calls[call] if isinstance(call, int) else call, origin, opening, cost)
 
