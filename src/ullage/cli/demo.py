@@ -189,7 +189,7 @@ def shortened_table(steps: Sequence[Step], width: int) -> list[Line]:
         missed = step.actual is not None and not step.low <= step.actual <= step.high
         if place < ENDS or place >= len(steps) - ENDS or step.marks or following or missed:
             if left_out:
-                lines.append((Span(f"   … {counted(left_out, 'call')} like these", "dim"),))
+                lines.append((Span(f"   … {counted(left_out, 'call')} inside their interval", "dim"),))
             lines.append(row)
             left_out = 0
         else:

@@ -206,10 +206,12 @@ class Live:
         """One line: what was called, and how its result begins. Calls of one answer are drawn together."""
         width = min(self.scroll.width, WIDEST) - 1
         bullet = self._bullet(result.call_id)
-        call = shortened(self._calls.get(result.call_id, printable(result.name)), max(20, min(LONGEST_CALL, width - 8)))
+        ellipsis = self.screen.glyphs.ellipsis
+        name = self._calls.get(result.call_id, printable(result.name))
+        call = shortened(name, max(20, min(LONGEST_CALL, width - 8)), ellipsis)
         head: Line = (Span(f"{bullet} ", "bad" if result.is_error else "row2"), Span(call, "strong"))
         room = width - sum(cells(span.text) for span in head) - 2
-        shown = shortened(printable(result.text[:LONGEST_RESULT]), room) if room > 8 else ""
+        shown = shortened(printable(result.text[:LONGEST_RESULT]), room, ellipsis) if room > 8 else ""
         self.scroll.line(spelled((*head, Span(f"  {shown}", "dim")), self.screen.glyphs))
 
     def _bullet(self, call_id: str) -> str:
