@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import is_dataclass
 from types import MethodType
 from typing import Any, Final, TypeVar, cast
 
@@ -14,7 +13,7 @@ T = TypeVar("T")
 _COLLECTIONS: Final = frozenset({dict, list, set, Counter})
 """Other kinds of them remember what they have counted; that is shared."""
 
-_ROOMS: Final = ("ullage.importers.", "ullage.meter.")
+_ROOMS: Final = ("ullage.importers.", "ullage.meter.", "ullage.codec.bodies.")
 _COUNTING: Final = ("ullage.meter.cost", "ullage.meter.forecast")
 """The rooms whose objects say how far a log was read, but for those that count texts: to them it is all the same."""
 
@@ -24,7 +23,7 @@ _PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None), frozenset, 
 def branched(value: T) -> T:
     """A reader or a meter that goes on by itself from where the given one stands; that one stays as it is.
 
-    Copied are collections and the objects of both rooms that change. Words (``msgspec`` structs, frozen dataclasses),
+    Copied are collections and the objects that hold some. Words (``msgspec`` structs, and frozen dataclasses of them),
     functions and what counts texts are shared. Time and memory go with the number of messages, not with their size.
     """
     return cast(T, _copy(value, {}))
@@ -73,7 +72,7 @@ def _changes(value: object) -> bool:
     kind = type(value)
     if not kind.__module__.startswith(_ROOMS) or kind.__module__ in _COUNTING or isinstance(value, msgspec.Struct):
         return False
-    return not (is_dataclass(value) and kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+    return not isinstance(value, type)
 
 
 def _copy_object(value: Any, done: dict[int, Any]) -> Any:
@@ -81,8 +80,15 @@ def _copy_object(value: Any, done: dict[int, Any]) -> Any:
     done[id(value)] = copy
     names = [name for kind in type(value).__mro__ for name in _slots(kind)]
     held = {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    is_same = parameters is not None and parameters.frozen
     for name, item in held.items():
-        object.__setattr__(copy, name, _copy(item, done))
+        copied = _copy(item, done)
+        is_same = is_same and copied is item
+        object.__setattr__(copy, name, copied)
+    if is_same:
+        done[id(value)] = value
+        return value
     return copy
 
 

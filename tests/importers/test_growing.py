@@ -1,0 +1,78 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ullage.errors import NotASession, UnreadableInput
+from ullage.importers.detect import read
+from ullage.importers.growing import GrowingLog
+
+FIXTURES = Path(__file__).parent / "fixtures"
+SESSION = FIXTURES / "claude_code" / "session.jsonl"
+
+
+def test_only_new_lines_are_given_and_what_is_held_back_is_given_anew(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = SESSION.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-2]))
+    log = GrowingLog(path)
+    first = log.look()
+    assert first is not None and first.is_whole
+    with path.open("ab") as file:
+        file.write(lines[-2] + lines[-1][:20])
+    second = log.look()
+    assert second is not None and not second.is_whole
+    assert second.imported.skipped_lines == 1  # the torn one, for now
+    with path.open("ab") as file:
+        file.write(lines[-1][20:])
+    third = log.look()
+    assert third is not None
+    assert (*first.certain, *second.certain, *third.certain, *third.held) == read(path).events
+    assert third.imported.skipped_lines == 0
+    assert log.look() is None
+
+
+def test_a_log_that_is_not_there_or_holds_something_else_can_still_become_one(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = GrowingLog(path)
+    with pytest.raises(UnreadableInput):
+        log.look()
+    path.write_bytes(b'{"type":')
+    with pytest.raises(NotASession):
+        log.look()
+    shutil.copy(SESSION, path)
+    growth = log.look()
+    assert growth is not None and (*growth.certain, *growth.held) == read(path).events
+
+
+def test_one_json_value_and_a_directory_are_read_whole_when_they_change(tmp_path: Path) -> None:
+    chat = tmp_path / "chat.json"
+    shutil.copy(FIXTURES / "gemini_cli" / "chat.json", chat)
+    storage = tmp_path / "opencode"
+    shutil.copytree(FIXTURES / "opencode", storage)
+    for path in (chat, storage):
+        log = GrowingLog(path)
+        growth = log.look()
+        assert growth is not None and growth.is_whole and growth.certain == read(path).events
+        assert log.look() is None
+    chat.write_bytes(chat.read_bytes() + b"\n")
+    log = GrowingLog(chat)
+    assert log.look() is not None
+
+
+def test_the_log_of_a_subagent_counts_when_it_grows(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    shutil.copy(SESSION, path)
+    log = GrowingLog(path)
+    assert log.look() is not None
+    child = tmp_path / "log" / "subagents" / "agent-1.jsonl"
+    child.parent.mkdir(parents=True)
+    child.write_bytes(
+        b'{"type":"assistant","sessionId":"s","isSidechain":true,"agentId":"1","uuid":"u","message":{"id":"m1",'
+        b'"model":"claude-haiku-4-5","role":"assistant","content":[{"type":"text","text":"x"}],'
+        b'"usage":{"input_tokens":5,"output_tokens":3}}}\n'
+    )
+    growth = log.look()
+    assert growth is not None and growth.certain == () and not growth.is_whole
+    assert tuple(read(path).events)[-len(growth.held) :] == growth.held
+    assert any(getattr(event, "purpose", "") == "child" for event in growth.held)
