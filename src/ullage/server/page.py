@@ -17,10 +17,10 @@ from ullage.server.answers import Health
 PAGE: Final = Path(__file__).parent / "page"
 
 KINDS: Final = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".css": "text/css",
     ".svg": "image/svg+xml",
     ".png": "image/png",
     ".ico": "image/x-icon",
@@ -28,7 +28,7 @@ KINDS: Final = {
     ".json": "application/json",
     ".webmanifest": "application/manifest+json",
 }
-"""What may be served, by the end of its name."""
+"""What may be served, by the end of its name; text is UTF-8."""
 
 
 @get("/", include_in_schema=False)
@@ -44,8 +44,8 @@ async def asset(path: FromPath[Path]) -> Response[bytes]:
 
 
 async def _served(name: str) -> Response[bytes]:
-    path = (PAGE / name).resolve()
-    if not path.is_relative_to(PAGE) or path.suffix not in KINDS:
+    path = (PAGE / name.replace("\0", "")).resolve()
+    if "\0" in name or not path.is_relative_to(PAGE) or path.suffix not in KINDS:
         raise NotFoundException(f"There is no file {name!r}.")
     try:
         content = await asyncio.to_thread(path.read_bytes)

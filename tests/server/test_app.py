@@ -1,0 +1,47 @@
+"""The application as a whole."""
+
+import asyncio
+from pathlib import Path
+
+from tests.server.served import Api, Local, script, serving
+from ullage.runtime.agent import Agent
+from ullage.server.app import HANDLERS, application
+from ullage.simulators import running
+
+
+def test_every_handler_is_there_once() -> None:
+    assert len({handler.fn for handler in HANDLERS}) == len(HANDLERS)
+
+
+def test_several_applications_do_not_share_anything(tmp_path: Path) -> None:
+    agent = Agent("anthropic:claude-haiku-4-5", store=tmp_path / "s.db", environment={}, config=False)
+
+    async def make() -> None:
+        first, second = application(agent), application(agent)
+        assert first.metrics.registry is not second.metrics.registry
+        assert first.closing is not second.closing
+
+    asyncio.run(make())
+
+
+def test_work_that_was_left_is_gone_on_with_without_being_asked_for(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    with running(script({"text": "Word after word. " * 40}, delay_s=0.02)) as double:
+        with serving(double.url("anthropic"), store) as first:
+            session = first.api.session("s")
+            first.api.say(session, "hello")
+            first.api.until_event(session, "draft")
+        with serving(double.url("anthropic"), store) as second:
+            ended = next(
+                frame for frame in second.api.events(session, params={"after": "0"}) if frame.event == "turn_ended"
+            )
+            assert ended.data.get("reason", "finished") == "finished"
+
+
+def test_many_sessions_answer_at_once(local: Local, api: Api) -> None:
+    names = [api.session(f"many-{number}") for number in range(20)]
+    for name in names:
+        api.say(name, "hello")
+    for name in names:
+        assert api.until(name)["ended"] == "finished"
+    assert local.api.get("/healthz").json()["open_sessions"] >= 20

@@ -1,0 +1,84 @@
+"""Errors as answers."""
+
+from __future__ import annotations
+
+import inspect
+
+import msgspec
+import pytest
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
+
+from tests.server.served import Api
+from ullage import errors
+from ullage.errors import (
+    CommandRefused,
+    LeaseLost,
+    Overflow,
+    SessionBusy,
+    SessionNotFound,
+    SettingError,
+    StoreUnavailable,
+    UllageError,
+)
+from ullage.server.answers import Problem
+from ullage.server.problems import of_error, of_http_error
+
+
+def every_error() -> list[type[UllageError]]:
+    found = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, UllageError)]
+    return [kind for kind in found if kind is not UllageError]
+
+
+@pytest.mark.parametrize("kind", every_error(), ids=lambda kind: kind.__name__)
+def test_every_error_of_ours_has_a_status_and_says_what_to_do_next(kind: type[UllageError]) -> None:
+    error = kind.__new__(kind)
+    Exception.__init__(error, "Something happened.")
+    said = of_error(error)
+    if kind is not errors.StoreError:
+        assert said.status != 500
+    assert said.type.startswith("urn:ullage:problem:")
+    assert said.detail == "Something happened."
+    assert said.next
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SessionNotFound("x"), 404),
+        (CommandRefused("x"), 409),
+        (SessionBusy("x"), 409),
+        (LeaseLost("x"), 409),
+        (SettingError("x"), 422),
+        (StoreUnavailable("x"), 503),
+        (Overflow("x"), 502),
+    ],
+)
+def test_the_most_special_class_counts(error: UllageError, status: int) -> None:
+    assert of_error(error).status == status
+
+
+def test_what_is_wrong_with_a_body_is_said_field_by_field(api: Api) -> None:
+    answer = api.post("/v1/sessions", json={"id": 3})
+    problem = msgspec.json.decode(answer.content, type=Problem)
+    assert problem.status == answer.status_code == 400
+    assert problem.errors or problem.detail
+    assert "openapi.json" in problem.next
+
+
+def test_a_path_that_is_none_and_a_method_that_is_none_are_problems_too(api: Api) -> None:
+    for answer, status in ((api.get("/v1/nothing"), 404), (api.put("/v1/sessions", json={}), 405)):
+        assert answer.status_code == status
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["status"] == status
+
+
+def test_nobody_is_told_what_a_mistake_of_the_server_was() -> None:
+    said = of_http_error(HTTPException("password=hunter2", status_code=500))
+    assert (said.status, "hunter2" in said.detail) == (500, False)
+
+
+def test_the_framework_s_errors_keep_their_words() -> None:
+    assert of_http_error(NotFoundException("There is no such thing.")).detail == "There is no such thing."
+    extra = [{"key": "text", "message": "Expected `str`", "source": "body"}, "odd"]
+    (field,) = of_http_error(ValidationException("Bad body", extra=extra)).errors
+    assert (field.field, field.message) == ("text", "Expected `str`")
