@@ -42,7 +42,7 @@ from ullage.runtime.ledger import to_its_end
 from ullage.runtime.work import Work
 from ullage.usage import Usage
 from ullage.wire.call import Retries, ask
-from ullage.wire.endpoints import endpoint_for
+from ullage.wire.endpoints import Endpoint, endpoint_for
 
 SUMMARY_TRIES: Final = 2
 """How often the request of a summary is sent until an answer begins: a rung without a model waits below it."""
@@ -203,7 +203,7 @@ async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool
             call=call,
             policy=ledger.meter.policy,
             options=Options(
-                max_output=_largest_answer(work, wanted, model, endpoint.provider),
+                max_output=_largest_answer(work, wanted, model, endpoint),
                 media=work.media if wanted.extends else {},
             ),
             retries=Retries(tries=SUMMARY_TRIES),
@@ -230,13 +230,18 @@ async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool
     return SummaryAnswer(answer.message, answer.stop, answer.usage)
 
 
-def _largest_answer(work: Work, wanted: Ask, model: str, provider: str) -> int:
-    """What the call may ask for: what was planned, or the most the model gives."""
+def _largest_answer(work: Work, wanted: Ask, model: str, endpoint: Endpoint) -> int | None:
+    """What the call may ask for: what was planned, or the most the model gives.
+
+    Where nobody knows that, and the wire need not say, ``None``: who asks for more than there is gets no summary.
+    """
     fold = fold_of(work)
     known = fold.limits.max_output.tokens if fold.limits.max_output is not None else None
     if model != fold.model:
-        other = lookup(provider, model)
+        other = lookup(endpoint.provider, model)
         known = other.max_output if other is not None else None
+    if known is None and endpoint.wire != "messages":
+        return None
     return wanted.max_output if known is None else min(wanted.max_output, known)
 
 
