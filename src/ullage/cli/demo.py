@@ -16,7 +16,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ullage.cli import demo_script as script
+import ullage.cli.demo_script as script
 from ullage.cli.drawing import WIDEST, Subject, draw, spelled
 from ullage.cli.listing import step_table
 from ullage.cli.live import Live

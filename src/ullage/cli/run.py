@@ -74,7 +74,7 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
     screen = Screen(sys.stderr if is_piped else sys.stdout)
     live = Live(screen, shows_user=False, shows_text=not is_piped, shows_reasoning=screen.is_terminal)
     async with agent.session(args.session, resume=True) as session:
-        with suppress(NotImplementedError, ValueError):  # an event loop without signals, or not in the main thread
+        with suppress(RuntimeError, ValueError):  # an event loop without signals, or not in the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, canceller(session))
         before = (await session.look()).ledger.loop.seq
         await session.send(request)
