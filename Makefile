@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test coverage bench fix
+.PHONY: help check test fast coverage bench fix
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -9,6 +9,10 @@ check:  ## lint, format, types, leftovers, sizes
 
 test:  ## all tests; one room: uv run pytest tests/meter
 	@uv run pytest
+
+fast:  ## tests of the deciding wing, in seconds; no server, no process, fewer random examples
+	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow" tests/words tests/tokens tests/test_reasoning.py tests/codec \
+	  tests/meter tests/context tests/agent tests/importers
 
 coverage:  ## how much of the deciding wing its own tests run
 	@uv run --with coverage python -m scripts.coverage

@@ -1,11 +1,13 @@
-"""For every test: no network but loopback, and hypothesis profiles.
+"""For every test: no network but loopback, hypothesis profiles, and which tests are of the fast tier.
 
 HYPOTHESIS_PROFILE=thorough uv run pytest      many more examples
+HYPOTHESIS_PROFILE=few uv run pytest           fewer, as in the fast tier
 """
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +25,20 @@ settings.register_profile(
 settings.register_profile(
     "thorough", settings.get_profile("quick"), max_examples=2_000, derandomize=False, print_blob=True
 )
+settings.register_profile("few", settings.get_profile("quick"), max_examples=8)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+FAST = frozenset({"words", "tokens", "test_reasoning.py", "codec", "meter", "context", "agent", "importers"})
+"""Whose tests are of the fast tier, but for single ones that are marked slow: the rooms that start no server, process
+or browser and wait for nothing. The tests of all others are slow."""
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(here).parts[0] not in FAST:
+            item.add_marker(pytest.mark.slow)
 
 
 class NetworkUsed(AssertionError):

@@ -43,6 +43,7 @@ def kept(made: Made, before: Made) -> int:
     return sum(one is other for one, other in zip(made.encoded.blocks, before.encoded.blocks, strict=False))
 
 
+@pytest.mark.slow
 def test_every_prefix_of_a_broken_history_grows_to_what_is_made_in_one_piece() -> None:
     extended = 0
     for seed in range(CASES):
@@ -60,6 +61,7 @@ def test_every_prefix_of_a_broken_history_grows_to_what_is_made_in_one_piece() -
     assert extended > CASES // 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oddness", [0.0, 0.02, 0.1, 0.3])
 def test_every_request_of_a_session_is_what_is_made_in_one_piece(oddness: float) -> None:
     kinds: Counter[str] = Counter()

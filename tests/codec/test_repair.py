@@ -71,6 +71,7 @@ def test_a_tool_loop_in_good_order_comes_back_itself() -> None:
     assert repaired.repairs == ()
 
 
+@pytest.mark.slow
 def test_no_broken_history_is_refused_after_repair() -> None:
     kinds: Counter[str] = Counter()
     for seed in range(CASES):
@@ -124,6 +125,7 @@ def is_closed(messages: tuple[Message, ...], at: int) -> bool:
     return unique and not before & after and at > 0 and messages[at - 1].role == "user"
 
 
+@pytest.mark.slow
 def test_what_was_sent_for_a_prefix_is_sent_again_for_the_whole() -> None:
     compared = 0
     for seed in range(CASES):

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 
+import pytest
 from msgspec.structs import replace
 
 from tests.codec.histories import broken_request, unforged
@@ -63,6 +64,7 @@ def case(seed: int) -> tuple[Request, str]:
     return unforged(request), double
 
 
+@pytest.mark.slow
 def test_no_double_refuses_a_repaired_history() -> None:
     for seed in range(CASES):
         request, double = case(seed)

@@ -32,6 +32,7 @@ def test_at_the_point_it_summarises_on_top_of_the_current_request() -> None:
     assert model.calls[0].messages[:-1] == situation.messages
 
 
+@pytest.mark.slow
 def test_ten_times_the_window_is_summarised_in_bounded_pieces() -> None:
     model = FakeModel()
     assert rung(Situation(fold=fold_of(*turns(600, size=200)), trigger="limit"), model) == "pieces"
@@ -55,10 +56,12 @@ def test_whatever_is_wrong_with_every_summary_a_digest_ends_it_within_three_call
     assert len(model.calls) <= 3
 
 
+@pytest.mark.slow
 def test_one_message_of_five_million_characters_is_cut_to_head_and_tail() -> None:
     assert rung(Situation(fold=fold_of(said("u", "hello " * 833_334)), trigger="limit")) in ("trim", "drop")
 
 
+@pytest.mark.slow
 def test_one_result_of_three_million_characters_is_cut_to_head_and_tail() -> None:
     messages = (said("u", "go"), answer("a", calls=1), result("r", "a-0", "some text " * 300_000))
     assert rung(Situation(fold=fold_of(*messages), trigger="limit")) == "trim"
@@ -87,6 +90,7 @@ def test_it_is_unfixable_when_what_must_stay_is_too_large_and_says_what_is_large
     assert ended.error.largest
 
 
+@pytest.mark.slow
 def test_hundreds_of_turns_on_a_small_window_stay_inside_it_and_keep_their_rules() -> None:
     rules = (
         "Always answer in French.",

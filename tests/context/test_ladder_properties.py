@@ -1,5 +1,6 @@
 """What holds for every compaction, whatever the session and however its model behaves."""
 
+import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def torn(fold: Fold) -> set[tuple[str, str]]:
     return {(each.kind, each.message) for each in repair(request).repairs if each.kind in PAIRING}
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears(seed: int) -> None:
     run = Run(seed)
@@ -60,6 +62,7 @@ def test_every_message_is_kept_or_summarised_or_dropped_and_nothing_else_appears
     assert [name for name in run.after if name in run.before] == [name for name in run.before if name in run.after]
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_a_change_fits_ends_below_the_bar_and_saves_enough(seed: int) -> None:
     run = Run(seed)
@@ -88,6 +91,7 @@ def test_it_ends_within_the_calls_that_were_announced(seed: int) -> None:
     assert run.history.model.calls <= run.most
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_what_must_stay_stays_and_pinned_messages_stay_as_they_are(seed: int) -> None:
     run = Run(seed)
@@ -96,6 +100,7 @@ def test_what_must_stay_stays_and_pinned_messages_stay_as_they_are(seed: int) ->
         assert run.after[name] == run.before[name]
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_pruning_clears_tool_results_and_nothing_else(seed: int) -> None:
     run = Run(seed)
@@ -106,6 +111,7 @@ def test_pruning_clears_tool_results_and_nothing_else(seed: int) -> None:
             assert old == new or (isinstance(old, ToolResultPart) and old.call_id == getattr(new, "call_id", None))
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_assistant_text_and_calls_and_user_text_change_only_where_a_message_alone_is_too_large(seed: int) -> None:
     run = Run(seed)
@@ -153,6 +159,7 @@ def test_every_compaction_that_began_ends(seed: int) -> None:
     assert began == ended <= 1
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_the_same_situation_gives_the_same_plan(seed: int) -> None:
     first, second = Run(seed), Run(seed)

@@ -184,6 +184,7 @@ def made_by(message: Message, maker: Maker) -> Message:
     return replace(message, parts=parts)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.sampled_from(PLACES), tellings)
 def test_at_every_step_the_sums_are_what_is_selected(place: Maker, told: list[Told]) -> None:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ullage.meter import catalogue
 from ullage.meter.limits import lookup
 
@@ -70,6 +72,7 @@ def test_the_catalogue_names_its_source_version_and_licence() -> None:
     assert "MIT License" in catalogue.__doc__
 
 
+@pytest.mark.slow
 def test_the_catalogue_is_read_only_when_a_model_is_looked_up() -> None:
     code = "import sys, ullage.meter.limits; print('ullage.meter.catalogue' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

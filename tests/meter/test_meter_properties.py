@@ -1,5 +1,6 @@
 """What holds for every session, over-full and unknown windows and odd usages included."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +9,8 @@ from tests.meter.session import result, said, usage
 from ullage import Meter
 from ullage.events import CallEnded, CallStarted, CompactionCommitted, Event, MessageAdded, Pruned
 from ullage.meter.reading import Reading, Row
+
+pytestmark = pytest.mark.slow
 
 MANY = 10_000
 

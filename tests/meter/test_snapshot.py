@@ -75,6 +75,7 @@ def assert_alike(one: Meter, other: Meter) -> None:
     assert [one.usage_of(message) for message in one.messages] == [other.usage_of(each) for each in other.messages]
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(histories(), st.data())
 def test_a_checkpoint_and_the_events_after_it_are_the_fold_of_all_events(
@@ -104,6 +105,7 @@ def test_the_first_reading_after_loading_reads_no_event(events: list[Event], cut
     assert ledger.asked == []
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(histories(), st.data())
 def test_what_a_meter_does_after_loading_is_what_it_would_have_done(events: list[Event], data: st.DataObject) -> None:
@@ -151,6 +153,7 @@ def long_history(count: int) -> list[Event]:
     return numbered(*events)
 
 
+@pytest.mark.slow
 def test_touching_a_message_reads_its_block_and_going_through_the_view_reads_each_event_once() -> None:
     events = long_history(400)
     ledger = FakeLedger(events)
@@ -165,6 +168,7 @@ def test_touching_a_message_reads_its_block_and_going_through_the_view_reads_eac
     assert len(ledger.asked) == 3
 
 
+@pytest.mark.slow
 def test_steps_and_usages_are_those_of_the_whole_session() -> None:
     events = long_history(1100)
     ledger = FakeLedger(events)
@@ -188,6 +192,7 @@ def test_a_checkpoint_holds_no_message() -> None:
     assert len(meter.snapshot()) < 3_000
 
 
+@pytest.mark.slow
 def test_what_did_not_change_is_not_packed_again() -> None:
     events = long_history(600)
     meter = folded(events)
