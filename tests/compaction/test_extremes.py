@@ -109,6 +109,11 @@ def rotated(names: Mapping[str, Any], dialects: tuple[Dialect, ...]) -> list[Any
     return pairs
 
 
+def some(dialects: tuple[Dialect, ...], count: int) -> tuple[Dialect, ...]:
+    """All in the thorough profile, else so many."""
+    return dialects if IS_THOROUGH else dialects[:count]
+
+
 async def after(path: Path, server: Server, dialect: Dialect, extreme: Extreme, **settings: Any) -> Result:
     """Import the history, say the request, and wait for the end of the turn."""
     store = path / "sessions.db"
