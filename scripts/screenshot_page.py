@@ -48,7 +48,11 @@ REQUEST: Final = "Read the gateway's logs of the last twelve days: which request
 SECOND: Final = "Which change did that?"
 THIRD: Final = "Set it back to 50 and run the load test."
 WAITING: Final = "Then write two lines for the team."
-OTHERS: Final = ("Why does the nightly export take two hours?", "Rename the field `colour` everywhere", "Explain retries")
+OTHERS: Final = (
+    "Why does the nightly export take two hours?",
+    "Rename the field `colour` everywhere",
+    "Explain retries",
+)
 
 FOUND: Final = """The slow ones are **`POST /checkout`**, and only since the 9th. Nothing else got slower.
 

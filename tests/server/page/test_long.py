@@ -37,7 +37,7 @@ def test_ten_thousand_messages_are_opened_and_scrolled_through(tmp_path: Path, o
         apart.submit(asyncio.run, written(tmp_path / "sessions.db")).result()
     with (
         running(script({"text": "Yes."})) as provider,
-        serving(provider.url("anthropic"), tmp_path / "sessions.db") as local,
+        serving(provider.url("anthropic"), tmp_path / "sessions.db", window=10_000_000) as local,
     ):
         screen = open_page(local.url, "long")
         last = screen.find("article", has_text=f"Message {MESSAGES - 1}:")

@@ -109,11 +109,22 @@ export class Following {
     return (await this.remote.largest(1000, this.signal)).largest;
   }
 
+  // A message that has left the view names no place in it: then from the newest on, past those that are known.
+  async page() {
+    try {
+      return await this.remote.messages(this.cursor, this.signal);
+    } catch (problem) {
+      if (problem.status !== 409) throw problem;
+      return this.remote.messages(undefined, this.signal);
+    }
+  }
+
   /** The messages before the first known one; their keys. */
   async earlier() {
     if (this.isComplete || !this.isCaughtUp) return [];
+    this.cursor ??= this.ledger.firstInView();
     for (;;) {
-      const page = await this.remote.messages(this.cursor, this.signal);
+      const page = await this.page();
       const keys = this.ledger.prepend(page.messages);
       this.cursor = page.before;
       if (page.before === null) this.isComplete = true;

@@ -45,6 +45,12 @@ export class Ledger {
     return earlier.map((message) => `m:${message.id}`);
   }
 
+  /** The id of the first message that is known and has not left the view. */
+  firstInView() {
+    const items = [...this.items.values()];
+    return items.find((item) => item.kind === "message" && !this.away.has(item.message.id))?.message.id;
+  }
+
   /** Where the session stands, as the server says: for what lies before the first event that is read. */
   begin(state) {
     this.model = state.model;
@@ -173,7 +179,7 @@ const HANDLERS = {
   },
   turn_paused: (to, event) => {
     to.paused = { reason: event.reason, note: event.note ?? "" };
-    to.mark(event);
+    if (event.reason !== "approval") to.mark(event); // the call itself asks
     to.settle();
   },
   turn_resumed: (to, event) => {

@@ -191,6 +191,7 @@ class Page {
     this.following?.changed(what, key);
     if (what === "state" || what === "queue") this.standing();
     if (what === "reading") this.brief();
+    if (what === "ended") this.sessions.load().catch(() => {});
   }
 
   standing() {

@@ -15,7 +15,7 @@ const ENDS = {
   too_large: "Ended: it can't be made to fit the window",
   other: "Ended",
 };
-const PAUSES = { approval: "Waits for your word", budget: "Paused: the budget is used up", failed: "Paused: the call failed" };
+const PAUSES = { budget: "Paused: the budget is used up", failed: "Paused: the call failed" };
 const PERSISTED = {
   partial_assistant: "what was written is kept",
   tools_in_progress: "what the tools had done is kept",
@@ -113,8 +113,8 @@ function pruned(event, acts) {
 }
 
 function paused(event, acts) {
-  const actions = event.reason === "approval" ? [] : [button("Resume", acts.resume, { kind: "small", hint: "Go on from here" })];
-  return { kind: "warn", text: withNote(PAUSES[event.reason] ?? event.reason, event.note), actions };
+  const resume = button("Resume", acts.resume, { kind: "small", hint: "Go on from here" });
+  return { kind: "warn", text: withNote(PAUSES[event.reason] ?? event.reason, event.note), actions: [resume] };
 }
 
 function returned(item, acts) {

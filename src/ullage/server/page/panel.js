@@ -77,7 +77,7 @@ export class Panel {
 
 /** The form that asks for a compaction. */
 export function compactForm(acts) {
-  const instructions = h("input", { id: "compact-instructions", type: "text", placeholder: "What the summary must keep (optional)", "aria-label": "Instructions for the summary" });
+  const instructions = h("input", { id: "compact-instructions", type: "text", placeholder: "Keep in the summary …", "aria-label": "Instructions for the summary" });
   const submit = async (event) => {
     event.preventDefault();
     if (await acts.compact(instructions.value)) {
