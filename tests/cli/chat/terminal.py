@@ -38,10 +38,10 @@ class Terminal:
                 name: value for name, value in os.environ.items() if not name.startswith(("TMUX", "ULLAGE", "NO_COLOR"))
             },
             "ULLAGE_DATA": str(place / "data"),
-            "ULLAGE_CONFIG": str(place / "none.toml"),
+            "XDG_CONFIG_HOME": str(place / "config"),
             "LANG": "C.UTF-8",
             "LC_ALL": "C.UTF-8",
-            "TERM": "xterm-256color",
+            "TERM": "screen-256color",
             **environment,
         }
         self._place = place
@@ -58,10 +58,9 @@ class Terminal:
         """Run ``ullage`` with these arguments in a shell that says when and how it ended."""
         program = self._place / "run.sh"
         words = " ".join(f"'{word}'" for word in (sys.executable, "-m", "ullage", *arguments))
-        program.write_text(
-            f"cd '{self._place}'\nsh -c 'echo $$ > \"{self._pid_file}\"; exec \"$@\"' - {words}\n"
-            'echo "ended with $?"\nexec sh\n'
-        )
+        noted = f'sh -c \'echo $$ > "{self._pid_file}"; exec "$@"\' - {words}'
+        lines = (f"cd '{self._place}'", f"export TERM='{self._environment['TERM']}'", noted, 'echo "ended with $?"')
+        program.write_text("\n".join([*lines, "exec sh"]) + "\n")
         self._pid_file.unlink(missing_ok=True)
         self._run("kill-session", "-t", "test", check=False)
         self._run("new-session", "-d", "-s", "test", *self._size, "sh", str(program))

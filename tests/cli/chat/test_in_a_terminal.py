@@ -11,6 +11,7 @@ from tests.cli.chat.terminal import STORY, Terminal, scenario
 from ullage.events import CompactionCommitted, Event, MessageAdded, Queued, QueueLeft, ToolEnded, TurnEnded
 from ullage.store.sqlite import SqliteStore
 
+PRINTS = {"command": "cat huge.txt"}
 STEP = {"when": {"contains": "sleep", "after": "user"}, "text": "I run it."}
 SLEEPS = {**STEP, "calls": [{"name": "shell", "arguments": {"command": "echo begun; sleep 60"}}]}
 TALE = {"when": {"contains": "story", "after": "user"}, "text": f"# The cask\n\n**Once** upon a time. {STORY}"}
@@ -187,18 +188,18 @@ async def test_a_signal_ends_it_in_order(place: Path, how: signal.Signals) -> No
 
 
 async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(place: Path) -> None:
-    words = "word " * 1_200
-    script = scenario(
-        place, {"when": {"contains": "summary"}, "text": "## Goal\nSay words.\n## State\nThey were said."},
-        {"text": words}, delay_s=0, window=12_000,
-    )  # fmt: skip
+    said = [
+        {"when": {"contains": f"number {number}", "after": "user"}, "text": f"{'word ' * 500} and that was {number}"}
+        for number in range(8)
+    ]
+    summary = {"when": {"contains": "summary"}, "text": "## Goal\nSay words.\n## State\nThey were said."}
+    script = scenario(place, summary, *said, delay_s=0, window=12_000)
     more = ("--window", "12000", "--max-output", "2000", "--session", "small")
     with Terminal(place, "chat", "--simulate", "--scenario", script, *more, width=100, height=30) as terminal:
         terminal.wait_for("ready")
-        for number in range(7):
+        for number in range(8):
             terminal.say(f"words, number {number}")
-            terminal.wait_for(f"> words, number {number}")
-            terminal.wait_for("ready")
+            terminal.wait_for(f"and that was {number}", "ready")
         terminal.say("/compact keep the goal")
         terminal.wait_for("ready", "/uncompact undoes it")
         terminal.say("/uncompact")
@@ -230,26 +231,34 @@ def test_no_color_uses_no_colour(place: Path) -> None:
 
 
 def test_hostile_and_huge_text_is_shown_as_text_and_freezes_nothing(place: Path) -> None:
-    (place / "evil.txt").write_text("\x1b[2J\x1b[31mred[/bold]\x07 [bold]markup[/bold] \u202eback\n")
+    hostile = "\x1b[2J\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] \u202eback"
     (place / "huge.txt").write_text("0123456789abcdef\n" * 300_000)
-    with chat(place, "--tools", "read,list,search", "--root", str(place)) as terminal:
+    script = scenario(
+        place,
+        {"when": {"contains": "evil", "after": "user"}, "text": hostile},
+        {"when": {"contains": "huge", "after": "user"}, "calls": [{"name": "shell", "arguments": PRINTS}]},
+        delay_s=0,
+    )
+    more = ("--tools", "shell", "--root", str(place), "--session", "huge")
+    with Terminal(place, "chat", "--simulate", "--scenario", script, *more) as terminal:
         terminal.wait_for("ready")
-        terminal.paste((place / "evil.txt").read_text() * 3)
-        terminal.wait_for("[bold]markup[/bold]")
-        terminal.keys("Enter")
-        terminal.wait_for("You said:", "␛[31mred", "ready")
+        terminal.say("something evil")
+        screen = terminal.wait_for("␛[2J␛[31mred␛]0;title", "[bold]markup[/bold]", "ready")
+        assert "> something evil" in screen
         terminal.paste("x" * 200_000)
         terminal.wait_for("[pasted 1: 200,000 characters]")
         terminal.keys("Enter")
-        terminal.wait_for("more characters", "ready")
-        terminal.type("/help")
-        terminal.keys("Enter")
+        terminal.wait_for("You said: xxx", "ready")
+        terminal.say("something huge")
+        terminal.wait_for("Allow? shell(")
+        terminal.press_until("y", "5,100,000 bytes in all")
+        terminal.wait_for("ready")
+        terminal.say("/help")
         terminal.wait_for("/quit")
 
 
 def test_without_a_key_it_says_what_to_set_and_offers_the_simulator(place: Path) -> None:
-    bare = dict.fromkeys(("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ULLAGE_MODEL"), "")
-    with Terminal(place, "chat", "--model", "anthropic:claude-haiku-4-5", **bare) as terminal:
+    with Terminal(place, "chat", "--model", "anthropic:claude-haiku-4-5") as terminal:
         terminal.wait_for("ANTHROPIC_API_KEY", "simulated model", "[Y/n]")
         terminal.say("y")
         terminal.wait_for("ready", "claude-sonnet-4-6")
@@ -259,7 +268,7 @@ def test_without_a_key_it_says_what_to_set_and_offers_the_simulator(place: Path)
 
 def test_a_dumb_terminal_gets_plain_lines(place: Path) -> None:
     with chat(place, TERM="dumb") as terminal:
-        terminal.wait_for("> ")
+        terminal.wait_for(">")
         terminal.say("something rich please")
         terminal.wait_for("Some **bold** text.")
         terminal.say("/quit")

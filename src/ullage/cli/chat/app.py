@@ -80,7 +80,7 @@ class Chat(App[str]):
     def __init__(
         self, host: Host, store: Store, session: Session, environment: Mapping[str, str], glyphs: Glyphs = UNICODE
     ) -> None:
-        super().__init__()
+        super().__init__(ansi_color=True)  # said here, since NO_COLOR is looked at in there
         self.theme = "ansi-dark"
         self._host = host
         self._store = store
@@ -209,6 +209,7 @@ class Chat(App[str]):
         if self._first_changed is not None:
             first, self._first_changed = self._first_changed, None
             self.feed.changed(first)
+        self.feed.keep_end()
         failure = self.session.failure
         if failure is not self._failure:
             self._failure = failure
@@ -268,8 +269,8 @@ class Chat(App[str]):
         width = max(20, self.size.width - 2)
         left = doing(self._stands, self._streaming, time.monotonic() - self._since)
         if time.monotonic() - self._left_at < LEAVE_WITHIN_S:
-            goes_on = " A turn is under way: it goes on when the session is opened again." if self._stands.turn else ""
-            left = (Span(f"Ctrl+C again leaves.{goes_on}", "warn"),)
+            goes_on = "; the turn goes on when the session is opened again" if self._stands.turn else ""
+            left = (Span(f"Ctrl+C again leaves{goes_on}", "warn"),)
         elif not self.feed.follows:
             left = (*left, Span("  more below: Ctrl+End", "mark"))
         self._put("foot", [foot_line(left, self._model, self.session.id, KEYS, width)])

@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from ullage.cli.chat.entries import Called, Entry, Thought
+from ullage.cli.chat.entries import Called, Entry, Said, Thought
 from ullage.cli.chat.rendering import Row, rows_of
 
 AT_ONCE: Final = 120
@@ -31,7 +31,10 @@ class Feed(ScrollView, can_focus=True):
     """Shows ``entries``. ``changed(first)`` says that they differ from that place on."""
 
     DEFAULT_CSS = """
-    Feed { height: 1fr; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-x: hidden; }
+    Feed {
+        height: 1fr; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-x: hidden;
+        scrollbar-gutter: stable;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
     ALLOW_SELECT = True
@@ -85,6 +88,8 @@ class Feed(ScrollView, can_focus=True):
         match entry:
             case Called():
                 return self.unfolds_results != (entry.call_id in self._toggled)
+            case Said():
+                return self.unfolds_results != (entry.message in self._toggled)
             case Thought():
                 return self.unfolds_reasoning != (entry.part in self._toggled)
             case _:
@@ -149,6 +154,11 @@ class Feed(ScrollView, can_focus=True):
         if new <= 0 and old > 0 and self._first:
             self.call_after_refresh(self._show_earlier)
 
+    def keep_end(self) -> None:
+        """Where the end is followed, have it in sight: what lies below the transcript comes and goes."""
+        if self.follows and round(self.scroll_y) != self.max_scroll_y:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+
     def to_end(self) -> None:
         """Back to the newest line."""
         self.follows = True
@@ -162,7 +172,7 @@ class Feed(ScrollView, can_focus=True):
         if place >= len(self._ends):
             return
         match self.entries[self._first + place]:
-            case Called(call_id=name) | Thought(part=name):
+            case Called(call_id=name) | Thought(part=name) | Said(message=name):
                 self._toggled ^= {name}
                 self.follows = False
                 self._lay_out(self._first + place)

@@ -44,6 +44,9 @@ LONGEST_LINE: Final = 4_000
 FOLDED_LINES: Final = 4
 """Lines of a tool's result that are shown folded."""
 
+SAID_LINES: Final = 20
+"""Lines of what a person said that are shown folded."""
+
 OUTCOMES: Final = {
     "finished": "",
     "failed": "failed",
@@ -108,7 +111,7 @@ def rows_of(entry: Entry, width: int, *, unfolded: bool = False) -> list[Row]:
     """The lines of an entry, an empty one before it where it begins something new."""
     match entry:
         case Said():
-            return [[], *_said(entry, width)]
+            return [[], *_said(entry, width, unfolded)]
         case Answer():
             return [[], *_answer(entry, width)]
         case Thought():
@@ -122,17 +125,22 @@ def rows_of(entry: Entry, width: int, *, unfolded: bool = False) -> list[Row]:
 # -- people and the model --
 
 
-def _said(entry: Said, width: int) -> list[Row]:
-    text, missing = cut(entry.text)
-    style = "bold" if entry.origin == "said" else "dim"
-    mark = "> " if entry.origin == "said" else "= "
-    rows = plain_rows(visible(text), width - 2, style)
-    if entry.origin == "summary":
-        rows = [*rows[:FOLDED_LINES], *([[Segment("…", Style.parse("dim"))]] if len(rows) > FOLDED_LINES else [])]
-    rows += _missing(missing)
+def _said(entry: Said, width: int, unfolded: bool) -> list[Row]:
+    is_own = entry.origin == "said"
+    text, missing = cut(entry.text, LONGEST_SHOWN if unfolded else 8_000)
+    rows = plain_rows(visible(text), width - 2, "bold" if is_own else "dim")
+    most = len(rows) if unfolded else SAID_LINES if is_own else FOLDED_LINES
+    if missing and not unfolded:
+        rows = rows[:most] + _missing(len(entry.text) - sum(map(_length, rows[:most])), "Ctrl+O unfolds")
+    else:
+        rows = rows[:most] + _more(len(rows) - most) + _missing(missing)
     if entry.attached:
         rows.append([Segment(f"with {entry.attached} attached", Style.parse("dim"))])
-    return _behind(mark, "bold cyan", rows)
+    return _behind("> " if is_own else "= ", "bold cyan", rows)
+
+
+def _length(row: Row) -> int:
+    return sum(len(segment.text) for segment in row)
 
 
 def _answer(entry: Answer, width: int) -> list[Row]:
