@@ -59,8 +59,12 @@ def test_a_turn_with_a_tool_is_counted_once(tmp_path: Path) -> None:
         assert samples["ullage_enqueue_seconds_count",] == 1
         assert samples["ullage_store_write_seconds_count", "append"] > 4
         with server.api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
-            next(answer.iter_lines())
+            lines = answer.iter_lines()
+            next(lines)
             assert told(server)["ullage_event_streams",] == 1
+            lines.close()  # type: ignore[attr-defined]
+        while told(server)["ullage_event_streams",]:
+            pass
 
 
 async def test_only_what_was_stored_is_counted(tmp_path: Path) -> None:

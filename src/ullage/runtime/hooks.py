@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ullage.codec.stream import Answer
 from ullage.errors import UllageError
+from ullage.events import Event
 from ullage.messages import Request
 from ullage.meter.reading import Reading
 from ullage.tools.tool import Output
@@ -38,6 +39,9 @@ class Refusal(NamedTuple):
 
 class Hook:
     """Does nothing; override what is of interest."""
+
+    def on_event(self, event: Event) -> None:
+        """An event was stored while this process drives the session. Must not wait; what it raises is only logged."""
 
     async def before_call(self, request: Request, reading: Reading) -> None:
         """A request is about to be sent, and what it is expected to hold."""

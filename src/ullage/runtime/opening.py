@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -11,12 +12,16 @@ import msgspec
 from ullage.agent.loop import Loop, apply
 from ullage.agent.memory import Memory, remember
 from ullage.errors import UnreadableInput
+from ullage.events import Event
 from ullage.meter import snapshot
 from ullage.meter.meter import Meter
 from ullage.runtime.compactions import Compactions
+from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger
 from ullage.runtime.work import Shared, Work
 from ullage.store.store import Checkpoint, Store
+
+log = logging.getLogger("ullage.runtime")
 
 MADE_BY: Final = f"runtime-2 {snapshot.MADE_BY}"
 """Names the code that can read a session's checkpoint. Raised when ``Loop`` or ``Memory`` fold otherwise."""
@@ -59,7 +64,20 @@ async def opened(shared: Shared, session: str) -> Work:
         compactions=Compactions(strategies=shared.strategies),
     )
     ledger.listeners.append(work.note)
+    if shared.hooks:
+        ledger.listeners.append(partial(_tell, shared.hooks, ledger))
     return work
+
+
+def _tell(hooks: Sequence[Hook], ledger: Ledger, event: Event) -> None:
+    """Tell the hooks what was stored while the session is driven from here; none of them can break the folding."""
+    if ledger.lease is None:
+        return
+    for hook in hooks:
+        try:
+            hook.on_event(event)
+        except Exception:
+            log.exception("A hook failed at an event of the session %s", ledger.session)
 
 
 async def folded(store: Store, session: str, *, estimator: str | Callable[[str], float] = "auto") -> Folds:

@@ -1,0 +1,230 @@
+"""Spans, as an exporter gets them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    CompactionCommitted,
+    Event,
+    Fingerprint,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnPaused,
+    TurnStarted,
+)
+from ullage.runtime.agent import Agent
+from ullage.runtime.telemetry import PROVIDERS, Telemetry
+from ullage.simulators import running
+from ullage.simulators.scenario import read
+from ullage.usage import Usage
+from ullage.wire.endpoints import PROVIDERS as OURS
+
+MADE = Fingerprint(endpoint="google", model="gemini-3-flash")
+
+
+class Recorder:
+    """A tracer whose spans can be looked at."""
+
+    def __init__(self) -> None:
+        self.exporter = InMemorySpanExporter()
+        self.provider = TracerProvider()
+        self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+        self.telemetry = Telemetry(self.provider)
+
+    def told(self, *events: Event) -> list[ReadableSpan]:
+        """The spans that ended with these events."""
+        for event in events:
+            self.telemetry.on_event(event)
+        return self.spans
+
+    @property
+    def spans(self) -> list[ReadableSpan]:
+        return list(self.exporter.get_finished_spans())
+
+
+def named(spans: Sequence[ReadableSpan], name: str) -> list[ReadableSpan]:
+    return [span for span in spans if span.name == name]
+
+
+async def look(what: str) -> str:
+    """Look at something.
+
+    Args:
+        what: what to look at
+    """
+    return f"{what}: a secret"
+
+
+async def test_a_turn_of_a_real_session_is_one_trace_without_any_content(tmp_path: Path) -> None:
+    script = read(
+        {
+            "answers": [
+                {"when": {"after": "user"}, "calls": [{"name": "look", "arguments": {"what": "a secret"}}]},
+                {"when": {"after": "tool"}, "text": "It is a secret."},
+            ]
+        }
+    )
+    recorder = Recorder()
+    with running(script) as double:
+        agent = Agent(
+            "anthropic:claude-haiku-4-5",
+            tools=[look],
+            hooks=[recorder.telemetry],
+            store=tmp_path / "s.db",
+            environment={"ANTHROPIC_API_KEY": "x"},
+            base_url=double.url("anthropic"),
+            config=False,
+        )
+        async with agent.session("s") as session:
+            await session.ask("Tell me a secret.")
+            history = await session.history()
+    first, second = named(recorder.spans, "chat claude-haiku-4-5")
+    (tool,) = named(recorder.spans, "execute_tool look")
+    (turn,) = named(recorder.spans, "invoke_agent")
+    assert len(recorder.spans) == 4
+    for span in (first, second, tool):
+        assert span.parent is not None and span.parent.span_id == turn.context.span_id
+        assert span.attributes is not None and span.attributes["gen_ai.conversation.id"] == "s"
+    ended = [event for event in history if isinstance(event, CallEnded)]
+    for span, event in zip((first, second), ended, strict=True):
+        assert span.kind is SpanKind.CLIENT
+        assert span.attributes is not None and event.usage is not None
+        assert span.attributes["gen_ai.usage.input_tokens"] == event.usage.input
+        assert span.attributes["gen_ai.usage.output_tokens"] == event.usage.output
+        assert span.attributes["gen_ai.provider.name"] == "anthropic"
+        assert span.attributes["ullage.snapshot"]
+        assert span.end_time == round(event.at * 1_000_000_000)
+    assert first.attributes is not None and first.attributes["gen_ai.response.finish_reasons"] == ("tool_call",)
+    assert not [
+        value for span in recorder.spans for value in (span.attributes or {}).values() if "secret" in str(value)
+    ]
+
+
+def test_input_tokens_include_the_cache_and_sums_count_nothing_twice() -> None:
+    usage = Usage(input=100, output=20, cache_read=70, cache_write=10, reasoning=5)
+    spans = Recorder().told(
+        TurnStarted(turn="t", session="s", at=1),
+        CallStarted(call="c", fingerprint=MADE, session="s", at=2),
+        CallEnded(call="c", usage=usage, model="gemini-3-flash-001", stop="stop", session="s", at=3),
+    )
+    attributes = spans[0].attributes or {}
+    assert attributes["gen_ai.usage.input_tokens"] == 100
+    assert attributes["gen_ai.usage.cache_read.input_tokens"] == 70
+    assert attributes["gen_ai.usage.cache_creation.input_tokens"] == 10
+    assert attributes["gen_ai.usage.reasoning.output_tokens"] == 5
+    assert attributes["gen_ai.provider.name"] == "gcp.gemini"
+    assert attributes["gen_ai.response.model"] == "gemini-3-flash-001"
+
+
+def test_what_was_not_reported_is_not_said() -> None:
+    spans = Recorder().told(
+        CallStarted(call="c", fingerprint=MADE, session="s", at=2),
+        CallEnded(call="c", usage=Usage(input=7), session="s", at=3),
+    )
+    assert [name for name in (spans[0].attributes or {}) if name.startswith("gen_ai.usage")] == [
+        "gen_ai.usage.input_tokens"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "wrong"),
+    [
+        (
+            CallEnded(call="c", outcome="failed", error_kind="RateLimited", error="slow down", session="s"),
+            "RateLimited",
+        ),
+        (CallEnded(call="c", outcome="cancelled", session="s"), "cancelled"),
+        (CallEnded(call="c", outcome="dropped", session="s"), "dropped"),
+    ],
+)
+def test_a_call_that_did_not_finish_has_its_span_and_says_how_it_ended(event: CallEnded, wrong: str) -> None:
+    (span,) = Recorder().told(CallStarted(call="c", fingerprint=MADE, session="s"), event)
+    assert span.status.status_code is StatusCode.ERROR
+    assert (span.attributes or {})["error.type"] == wrong
+
+
+def test_a_tool_that_failed_says_so() -> None:
+    (span,) = Recorder().told(
+        ToolStarted(call_id="c", name="look", session="s"), ToolEnded(call_id="c", outcome="timed_out", session="s")
+    )
+    assert (span.attributes or {})["error.type"] == "timed_out"
+
+
+def test_a_turn_that_another_process_began_goes_on_in_a_span_of_its_own() -> None:
+    spans = Recorder().told(
+        CallStarted(call="c", fingerprint=MADE, session="s"),
+        CallEnded(call="c", session="s"),
+        TurnPaused(turn="t", reason="budget", session="s"),
+    )
+    call, turn = spans
+    assert call.parent is not None and call.parent.span_id == turn.context.span_id
+    assert (turn.attributes or {})["ullage.turn.paused"] == "budget"
+
+
+def test_a_summary_that_is_made_at_rest_has_no_turn() -> None:
+    (span,) = Recorder().told(
+        CallStarted(call="c", purpose="summary", fingerprint=MADE, session="s"),
+        CallEnded(call="c", purpose="summary", session="s"),
+    )
+    assert span.parent is None
+    assert (span.attributes or {})["ullage.purpose"] == "summary"
+
+
+def test_a_compaction_is_an_event_of_its_turn() -> None:
+    (turn,) = Recorder().told(
+        TurnStarted(turn="t", session="s"),
+        CompactionCommitted(compaction="k", before=900, after=300, rung="summary", session="s"),
+        TurnEnded(turn="t", session="s"),
+    )
+    (event,) = turn.events
+    assert event.name == "ullage.compaction.committed"
+    assert event.attributes is not None and event.attributes["ullage.tokens.after"] == 300
+
+
+def test_sessions_that_rest_are_forgotten_and_do_not_mix() -> None:
+    recorder = Recorder()
+    recorder.told(
+        TurnStarted(turn="t", session="a"),
+        TurnStarted(turn="t", session="b"),
+        ToolStarted(call_id="c", name="x", session="a"),
+        ToolEnded(call_id="c", session="b"),
+        ToolEnded(call_id="c", session="a"),
+        TurnEnded(turn="t", session="a"),
+        TurnEnded(turn="t", session="b", reason="failed"),
+    )
+    assert recorder.telemetry._sessions == {}
+    assert [span.name for span in recorder.spans] == ["execute_tool x", "invoke_agent", "invoke_agent"]
+
+
+WITHOUT = """
+import sys
+sys.modules["opentelemetry"] = None
+from ullage.errors import MissingExtra
+from ullage.runtime.telemetry import Telemetry
+try:
+    Telemetry()
+except MissingExtra as problem:
+    print(problem)
+"""
+
+
+def test_without_the_package_it_says_what_to_install() -> None:
+    said = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
+    assert "pip install 'ullage[telemetry]'" in said.stdout
+
+
+def test_providers_are_ours() -> None:
+    assert PROVIDERS.keys() <= {*(provider.name for provider in OURS), "bedrock", "vertex", "azure"}
