@@ -1,0 +1,55 @@
+"""``ullage serve`` on the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.server.served import process
+from ullage.cli import main
+from ullage.cli.parser import parser
+from ullage.cli.serve import agent_of, greeting
+
+
+def test_another_address_without_a_token_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ULLAGE_TOKEN", raising=False)
+    assert main(["serve", "--host", "0.0.0.0"]) == 2
+    assert "--token" in capsys.readouterr().err
+
+
+def test_it_says_where_it_is_who_reaches_it_and_what_to_do() -> None:
+    said = greeting("http://127.0.0.1:8801", "anthropic:claude-haiku-4-5", is_local=True, has_token=False)
+    assert "http://127.0.0.1:8801 (this machine only)" in said
+    assert "browser" in said and "Ctrl-C" in said
+    other = greeting("http://10.0.0.1:8801", "", is_local=False, has_token=True)
+    assert "everybody who has the token" in other and "asks for the token" in other
+
+
+def test_the_token_comes_from_the_environment(tmp_path: Path) -> None:
+    with process("http://127.0.0.1:9", tmp_path / "s.db", ULLAGE_TOKEN="secret") as server, server.api() as api:
+        assert api.get("/v1/sessions").status_code == 401
+        assert api.get("/v1/sessions", headers={"Authorization": "Bearer secret"}).status_code == 200
+        code, said, errors = server.end()
+        assert (code, "secret" in said + errors) == (0, False)
+
+
+def test_what_a_session_says_wins_over_the_server_s_options(tmp_path: Path) -> None:
+    options = parser().parse_args(["serve", "--model", "anthropic:claude-haiku-4-5", "--tools", "read,list"])
+    agent = agent_of(options, store=tmp_path / "s.db", environment={})
+    assert agent.settings.model == "anthropic:claude-haiku-4-5"
+    assert agent.settings.tools == ("read", "list")
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['litestar'] = None\n"
+        "from ullage.cli import main\n"
+        "sys.exit(main(['serve', '--port', '0', '--store', sys.argv[1]]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "s.db")], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, "pip install 'ullage[server]'" in ran.stderr) == (2, True), ran.stderr
