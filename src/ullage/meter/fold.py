@@ -52,6 +52,14 @@ from ullage.tokens.calibration import calibration_from_json
 from ullage.usage import Usage
 
 
+NO_USAGE = "the last call reported no usage"
+
+
+LITTLE = 1_000
+"""A first request of at most so many tokens of messages tells what system prompt and tools cost: their estimate may be
+off by more than the messages are in all."""
+
+
 class Fold(State):
     """What is known of a session, moved on by its events."""
 
@@ -432,6 +440,8 @@ class Fold(State):
         if not anchored or usage is None or context is None:
             if event.outcome == "failed" and pending is not None:
                 self.marks[:0] = pending.marks
+            elif self.anchor is not None and not self.anchor.label:
+                self.anchor = replace(self.anchor, label=NO_USAGE)
             return
         if pending is not None:
             rules = self.calibration.of(self.provider, self.model).flipped
@@ -451,7 +461,11 @@ class Fold(State):
             fixed = pending.fixed if pending is not None else self.fixed.tokens
             reasoning = pending.reasoning if pending is not None else 0.0
             beyond = context - messages - fixed - reasoning
-            self.unlogged = max(0.0, beyond) if self.partly_unlogged else None
+            if self.partly_unlogged:
+                self.unlogged = max(0.0, beyond)
+            elif self.anchor is None:
+                # With hardly a message in it, what the estimate missed is in what every request carries.
+                self.unlogged = max(-fixed / 2, beyond) if messages <= LITTLE else None
             self.partial = self.partial and self.anchor is None
         self.anchor = Anchor(
             call=call,
