@@ -247,7 +247,6 @@ def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
         (["run", "hello", "--model", "anthropic:claude-haiku-4-5"], "ANTHROPIC_API_KEY"),
         (["run", "hello", "--model", "nobody:model"], "No provider is known"),
         (["run", "  ", "--model", "anthropic:claude-haiku-4-5"], "nothing to ask"),
-        (["run", "hello", "--model", "ollama:x", "--tools", "hammer"], "hammer"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_stored(
@@ -266,6 +265,11 @@ def test_what_is_missing_is_said_before_anything_is_stored(
     assert said in error
     assert list(tmp_path.iterdir()) == []
     assert "ullage demo" in error or said not in ("No model is set", "ANTHROPIC_API_KEY")
+
+
+def test_an_unknown_tool_is_named(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
+    ended = run(server, environment, tmp_path, "hello", "--tools", "hammer")
+    assert ended.returncode == 2 and ended.stdout == "" and "hammer" in ended.stderr
 
 
 def test_an_unknown_model_and_no_network_say_so_and_end_with_2(

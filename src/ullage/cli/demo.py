@@ -42,7 +42,7 @@ class Pace(NamedTuple):
     tool_s: float
 
 
-READABLE: Final = Pace(0.035, 0.18)
+READABLE: Final = Pace(0.026, 0.15)
 FAST: Final = Pace(0.002, 0.01)
 """Not nothing: what is cancelled in the middle needs one."""
 
