@@ -44,6 +44,14 @@ PEERS = (
 )
 
 
+PYDANTIC_AI_AGENT = Peer("pydantic-ai", "pydantic-ai-slim[openai,anthropic]==2.68.0", "", "loop_pydantic_ai.py", "")
+OPENAI_AGENTS = Peer("openai-agents", "openai-agents==0.24.0", "", "loop_openai_agents.py", "")
+HARNESS_COMPACTION = Peer(
+    "pydantic-ai-harness", "pydantic-ai-harness[anthropic]==0.62.0", "", "compaction_harness.py", ""
+)
+LANGCHAIN_COMPACTION = Peer("langchain", "langchain[anthropic]==1.4.7", "", "compaction_langchain.py", "")
+
+
 class NotInstalled(Exception):
     """A peer's environment can't be made here; says why."""
 

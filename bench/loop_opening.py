@@ -1,0 +1,76 @@
+"""A long session in a store, and opening it as a program does, for ``bench.loop``; a process of its own.
+
+python -m bench.loop_opening make FOLDER
+python -m bench.loop_opening open FOLDER        # prints seconds
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+
+from bench.opening import MESSAGES, ledger_events
+from ullage.agent.loop import Loop, apply
+from ullage.agent.memory import Memory, remember
+from ullage.events import Event, SessionStarted
+from ullage.meter.meter import Meter
+from ullage.runtime.agent import Agent
+from ullage.runtime.opening import MADE_BY, pack
+from ullage.store.sqlite import SqliteStore
+from ullage.store.store import Checkpoint
+
+SESSION = "long"
+AT_ONCE = 1_000
+BEHIND = 100
+"""Events that came after the checkpoint."""
+FILE = "sessions.db"
+
+
+async def make(folder: Path) -> None:
+    """Write the session and its checkpoint."""
+    folder.mkdir(parents=True, exist_ok=True)
+    store = SqliteStore(folder / FILE)
+    begun: list[Event] = [SessionStarted(model="claude-opus-4-6", wire="messages", provider="anthropic")]
+    written = list(await store.create(SESSION, begun))
+    lease = await store.acquire(SESSION, "bench", ttl_s=3_600)
+    every = [event for event in ledger_events() if not isinstance(event, SessionStarted)]
+    for first in range(0, len(every), AT_ONCE):
+        written += await store.append(lease, every[first : first + AT_ONCE], after=len(written))
+    meter, loop, memory = Meter(window=100_000_000, session=SESSION), Loop(), Memory()
+    for event in written[:-BEHIND]:
+        meter.apply(event)
+        loop = apply(loop, event)
+        memory = remember(memory, event)
+    data = pack(loop, memory, meter.snapshot())
+    await store.save_checkpoint(lease, Checkpoint(len(written) - BEHIND, MADE_BY, data))
+    await store.release(lease)
+    await store.close()
+
+
+async def open_once(folder: Path) -> dict[str, float]:
+    """Seconds until the session is open, and until its reading is there."""
+    agent = Agent(
+        "anthropic:claude-opus-4-6",
+        store=folder / FILE,
+        environment={"ANTHROPIC_API_KEY": "none"},
+        config=False,
+        window=100_000_000,
+    )
+    start, began = time.perf_counter(), time.process_time()
+    async with agent.session(SESSION, resume=False) as session:
+        opened = time.perf_counter() - start
+        reading = await session.context()
+        found = {"open": opened, "read": time.perf_counter() - start, "cpu": time.process_time() - began}
+        if len(await session.messages()) < MESSAGES or not reading.used.tokens:
+            raise SystemExit("the session is not whole")
+    return found
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        asyncio.run(make(Path(sys.argv[2])))
+    else:
+        print(json.dumps(asyncio.run(open_once(Path(sys.argv[2])))))
