@@ -470,14 +470,20 @@ class Session:
     async def _result(self) -> Result:
         work = await self._driving.look()
         loop = work.ledger.loop
-        text = ""
-        for message in reversed(work.ledger.meter.messages):
-            if message.role == "assistant":
-                text = "".join(part.text for part in message.of_type(TextPart))
-                break
+        text = last_words(work.ledger.meter.messages)
         reason = loop.paused or loop.ended
         error = error_of(reason, work.memory.last_error, loop.note, work.stuck)
         return Result(text, reason, loop.note, bool(loop.paused), work.reading, error)
+
+
+def last_words(messages: Sequence[Message]) -> str:
+    """The text of the last answer to the last thing a person said; empty where it has none yet."""
+    for message in reversed(messages):
+        if message.role == "assistant":
+            return "".join(part.text for part in message.of_type(TextPart))
+        if message.role == "user" and message.origin == "said":
+            return ""
+    return ""
 
 
 def _mime(data: bytes) -> str:
