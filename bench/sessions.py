@@ -208,9 +208,7 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="bench.sessions", description="Many streaming sessions in one process.")
     options.add_argument("--sessions", type=int, default=100)
     options.add_argument("--turns", type=int, default=2)
-    options.add_argument(
-        "--spread", type=float, default=1.0, help="seconds within which the sessions begin; 0: at once"
-    )
+    options.add_argument("--spread", type=float, default=1.0, help="seconds within which they begin")
     chosen = options.parse_args()
     logging.getLogger("ullage").setLevel(logging.ERROR)
     print(f"an idle loop on this machine: {asyncio.run(idle())}")

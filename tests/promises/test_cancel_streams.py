@@ -37,7 +37,7 @@ from ullage.simulators import Server, running
 from ullage.simulators.scenario import Scenario
 
 EVERY = 1
-SAMPLED = 6
+SAMPLED = 8
 DELAY_S = 0.003
 
 THOUGHT = "Both rooms have to be seen: the hall at once, the yard once the rain is over. Ümläut, 漢字, 🙂."

@@ -148,7 +148,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("first", range(0, APART, 1 if THOROUGH else 4))
+@pytest.mark.parametrize("first", range(0, APART, 1 if THOROUGH else 6))
 @pytest.mark.parametrize("does", ["watch", "cancel", "keep", "compact", "faults"])
 async def test_a_message_sent_at_any_point_is_delivered_once_or_handed_back(
     does: str, first: int, tmp_path: Path

@@ -31,9 +31,9 @@ from ullage.meter.track import Step
 from ullage.simulators import Server, running
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-SEEDS = range(1, 13 if THOROUGH else 3)
-INSIDE = (0.92, 0.98) if THOROUGH else (0.91, 0.99)
-"""Of all calls: twelve seeds give 2,856; two give 476, of which chance alone takes one in a hundred either way."""
+SEEDS = range(1, 13 if THOROUGH else 2)
+INSIDE = (0.92, 0.98) if THOROUGH else (0.9, 1.0)
+"""Of all calls: twelve seeds give 2,856; one gives 238, of which chance alone takes three in a hundred."""
 LEARNT = 2
 """Actuals after which the estimates are held to their promise."""
 
