@@ -152,7 +152,7 @@ def scenario(place: Path, *answers: dict[str, Any], delay_s: float = 0.05, windo
     script: dict[str, Any] = {"server": {"delay_s": delay_s}, "answers": list(answers)}
     if window is not None:
         script["models"] = [
-            {"name": "claude-sonnet-4-6", "like": "claude-sonnet-4-6", "window": window, "max_output": 2_000}
+            {"name": "claude-sonnet-4-6", "like": "claude-sonnet-4-6", "window": window, "max_output": 8_000}
         ]
     path = place / "scenario.json"
     path.write_text(json.dumps(script))

@@ -237,6 +237,7 @@ def test_hostile_and_huge_text_is_shown_as_text_and_freezes_nothing(place: Path)
         place,
         {"when": {"contains": "evil", "after": "user"}, "text": hostile},
         {"when": {"contains": "huge", "after": "user"}, "calls": [{"name": "shell", "arguments": PRINTS}]},
+        {"when": {"contains": "xxxx", "after": "user"}, "text": "That was long."},
         delay_s=0,
     )
     more = ("--tools", "shell", "--root", str(place), "--session", "huge")
@@ -248,7 +249,7 @@ def test_hostile_and_huge_text_is_shown_as_text_and_freezes_nothing(place: Path)
         terminal.paste("x" * 200_000)
         terminal.wait_for("[pasted 1: 200,000 characters]")
         terminal.keys("Enter")
-        terminal.wait_for("You said: xxx", "ready")
+        terminal.wait_for("more characters", "That was long.", "ready")
         terminal.say("something huge")
         terminal.wait_for("Allow? shell(")
         terminal.press_until("y", "5,100,000 bytes in all")

@@ -61,7 +61,7 @@ class Typed(NamedTuple):
 
 def parse(text: str) -> Typed | None:
     """The command in this text; ``None`` for something to be said, such as a path that begins with a slash."""
-    if not text.startswith("/") or "\n" in text.strip():
+    if not text.startswith("/") or text[1:2].isspace() or "\n" in text.strip():
         return None
     name, _, argument = text[1:].strip().partition(" ")
     if not name.replace("-", "").isalpha():

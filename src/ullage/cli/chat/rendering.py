@@ -108,18 +108,23 @@ def cut(text: str, most: int = LONGEST_SHOWN) -> tuple[str, int]:
 
 
 def rows_of(entry: Entry, width: int, *, unfolded: bool = False) -> list[Row]:
-    """The lines of an entry, an empty one before it where it begins something new."""
+    """The lines of an entry, an empty one before it where it begins something new; none is wider than ``width``."""
     match entry:
         case Said():
-            return [[], *_said(entry, width, unfolded)]
+            rows = [[], *_said(entry, width, unfolded)]
         case Answer():
-            return [[], *_answer(entry, width)]
+            rows = [[], *_answer(entry, width)]
         case Thought():
-            return [[], *_thought(entry, width, unfolded)]
+            rows = [[], *_thought(entry, width, unfolded)]
         case Called():
-            return [[], *_called(entry, width, unfolded)]
+            rows = [[], *_called(entry, width, unfolded)]
         case Notice():
-            return wrapped_line(entry.line, width, indent=2)
+            rows = wrapped_line(entry.line, width, indent=2)
+    return [row if _width_of(row) <= width else Segment.adjust_line_length(row, width) for row in rows]
+
+
+def _width_of(row: Row) -> int:
+    return sum(segment.cell_length for segment in row)
 
 
 # -- people and the model --
