@@ -59,8 +59,7 @@ PACKAGES: dict[str, frozenset[str]] = {
 """The foreign packages each room may import. A new one is a line here, in pyproject.toml and in docs/why."""
 
 EXCEPTIONS: dict[str, frozenset[str]] = {
-    "meter/meter.py": frozenset({"logging"}),  # the two lines on estimate and actual
-    "meter/rows.py": frozenset({"logging"}),  # the warning when rows would go negative
+    "meter/meter.py": frozenset({"logging"}),  # the two lines on estimate and actual, and the warning of the rows
     "tokens/bpe.py": frozenset({"importlib", "pathlib"}),  # finds and loads one compiled module without its package
 }
 """Single files of the deciding wing and what of the standard library they may import all the same.

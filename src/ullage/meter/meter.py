@@ -43,7 +43,7 @@ from ullage.meter import fingerprint, rows
 from ullage.meter.anchor import Forecast
 from ullage.meter.fold import Fold
 from ullage.meter.origin import Ledger
-from ullage.meter.reading import Basis, Reading, Used
+from ullage.meter.reading import Basis, Reading, Row, Used
 from ullage.meter.rows import Item
 from ullage.meter.snapshot import load, save
 from ullage.meter.track import Step
@@ -128,6 +128,7 @@ class Meter:
         self._session = session
         self._wire = wire
         self._bodies = GrowingBody()
+        self._has_warned = False
         if model:
             provider, model = split_model(model, provider)
             self._emit(SessionStarted(model=model, wire=wire or PROVIDERS.get(provider, ""), provider=provider))
@@ -256,13 +257,26 @@ class Meter:
             used=used,
             reserve=reserve,
             free=None if window.tokens is None else window.tokens - reserve - used.tokens,
-            rows=rows.rows_of(fold, forecast),
+            rows=self._rows(forecast),
             basis=basis_of(forecast, fold.anchor.call if fold.anchor else ""),
             accuracy=fold.track.accuracy,
             spend=fold.spend,
             compactions=fold.compactions,
             notes=self._notes(forecast),
         )
+
+    def _rows(self, forecast: Forecast) -> tuple[Row, ...]:
+        """The breakdown; where its estimates exceed the whole, the seeds' warning is logged, once a meter."""
+        found = rows.rows_of(self._fold, forecast)
+        if found.excess:
+            level = logging.DEBUG if self._has_warned else logging.WARNING
+            self._has_warned = True
+            log.log(
+                level,
+                "Back-calculated messages negative (-%d), estimates of the other rows are too high",
+                found.excess,
+            )
+        return found.rows
 
     def should_compact(self) -> bool:
         """True when the upper end of the reading has reached the compaction point."""

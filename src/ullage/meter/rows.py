@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,8 +11,6 @@ from ullage.meter.breakdown import Share, break_down
 from ullage.meter.cost import SUMMARY
 from ullage.meter.fold import Fold
 from ullage.meter.reading import Row
-
-log = logging.getLogger("ullage.meter")
 
 SYSTEM_ROWS = {
     "prompt": "System prompt",
@@ -37,15 +34,20 @@ class Item(NamedTuple):
     position: int
 
 
-def rows_of(fold: Fold, forecast: Forecast) -> tuple[Row, ...]:
+class Rows(NamedTuple):
+    """The top rows, and by how much the estimates of the others were more than all: then Messages is 0."""
+
+    rows: tuple[Row, ...]
+    excess: int
+
+
+def rows_of(fold: Fold, forecast: Forecast) -> Rows:
     """The top rows, which sum to ``forecast.tokens``, and what each is made of. Costs O(rows)."""
     fixed = (*_constant_shares(fold), *_unlogged_share(fold), *_summary_share(fold))
     result = break_down(
         forecast.tokens, fixed, _message_shares(fold, forecast), reported=forecast.last_input is not None
     )
-    if result.excess:
-        log.warning("Back-calculated messages negative (-%d), estimates of the other rows are too high", result.excess)
-    return result.rows
+    return Rows(result.rows, result.excess)
 
 
 def largest(fold: Fold, count: int) -> tuple[Item, ...]:
