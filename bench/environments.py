@@ -23,6 +23,8 @@ class Peer:
     counter: str
     script: str
     module: str
+    also: tuple[str, ...] = ()
+    """What is installed beside it."""
 
 
 PEERS = (
@@ -47,9 +49,14 @@ PEERS = (
 PYDANTIC_AI_AGENT = Peer("pydantic-ai", "pydantic-ai-slim[openai,anthropic]==2.68.0", "", "loop_pydantic_ai.py", "")
 OPENAI_AGENTS = Peer("openai-agents", "openai-agents==0.24.0", "", "loop_openai_agents.py", "")
 HARNESS_COMPACTION = Peer(
-    "pydantic-ai-harness", "pydantic-ai-harness[anthropic]==0.62.0", "", "compaction_harness.py", ""
+    "pydantic-ai-harness",
+    "pydantic-ai-harness==0.62.0",
+    "",
+    "compaction_harness.py",
+    "",
+    also=("pydantic-ai-slim[openai]",),
 )
-LANGCHAIN_COMPACTION = Peer("langchain", "langchain[anthropic]==1.4.7", "", "compaction_langchain.py", "")
+LANGCHAIN_COMPACTION = Peer("langchain", "langchain[openai]==1.4.7", "", "compaction_langchain.py", "")
 
 
 class NotInstalled(Exception):
@@ -58,7 +65,8 @@ class NotInstalled(Exception):
 
 def python_of(peer: Peer, *, out: Path = OUT, uv: str = "uv") -> Path:
     """The Python of the peer's environment, which is made if it isn't there. Raises ``NotInstalled``."""
-    place = out / "environments" / peer.requirement.replace("==", "-")
+    name = "+".join([peer.requirement, *peer.also])
+    place = out / "environments" / name.replace("==", "-")
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     complete = place / "complete"
     if complete.exists():
@@ -66,7 +74,7 @@ def python_of(peer: Peer, *, out: Path = OUT, uv: str = "uv") -> Path:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     print(f"making an environment for {peer.requirement} …", file=sys.stderr, flush=True)
     _run([uv, "venv", "--quiet", "--clear", "--python", version, str(place)])
-    _run([uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), peer.requirement])
+    _run([uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), peer.requirement, *peer.also])
     complete.touch()
     return python
 
