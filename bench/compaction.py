@@ -14,7 +14,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -75,7 +75,8 @@ class Outcome:
     """What one client did, from the double's side. Tokens are true ones.
 
     ``lost``: what stood in the request before and in this one, and was not read from the cache. ``early`` and ``late``
-    are wrong triggers: fired below the threshold, and a request sent above it. ``counted`` is what the client says that
+    are wrong triggers: fired below the threshold, and a request sent above it. ``unseen`` are turns whose words left
+    the view without having been in any request for a summary. ``counted`` is what the client says that
     all its calls took, ``billed`` what they did.
     """
 
@@ -89,6 +90,7 @@ class Outcome:
     lost: int = 0
     early: int = 0
     late: int = 0
+    unseen: int = 0
     summary_billed: int = 0
     billed: int = 0
     counted: int = 0
@@ -150,6 +152,7 @@ def run(client: Client, session: Path, window: int = WINDOW) -> tuple[Outcome, d
         outcome = judged(
             exchanges, server.truth().drawn[MODEL], next(each for each in played.models if each.name == MODEL)
         )
+    outcome.unseen = unseen(exchanges, json.loads(session.read_text())["turns"])
     outcome.failed_turns = len(found["problems"])
     outcome.problems = tuple(dict.fromkeys(found["problems"]))
     outcome.counted = sum(found["counted"])
@@ -192,6 +195,22 @@ def is_summary(exchange: Exchange) -> bool:
     """Whether a request asks for a summary: by the wording of its last message."""
     last = json.dumps(exchange.body["messages"][-1])
     return any(marker in last for marker in SUMMARISES)
+
+
+def unseen(exchanges: Sequence[Exchange], turns: Sequence[str]) -> int:
+    """How many of the user's messages are in no request for a summary, and not in the last request either."""
+    kept = [each for each in exchanges if each.bill is not None and is_summary(each)]
+    kept += [each for each in exchanges if each.bill is not None and not is_summary(each)][-1:]
+    texts = "\n".join(text for each in kept for text in _texts(each.body["messages"]))
+    return sum(said not in texts for said in turns)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def added(after: Exchange, drawn: Drawn) -> int:
@@ -245,7 +264,17 @@ def _section(found: dict[str, Outcome], versions: dict[str, str], notes: list[st
     )
     fired = Table(
         "When it fired, and what it cost",
-        ("", "compactions", "fired below", "sent above", "summary calls", "their tokens", "billed", "counted by it"),
+        (
+            "",
+            "compactions",
+            "fired below",
+            "sent above",
+            "summary calls",
+            "their tokens",
+            "turns lost unseen",
+            "billed",
+            "counted by it",
+        ),
         tuple(
             (
                 name,
@@ -254,6 +283,7 @@ def _section(found: dict[str, Outcome], versions: dict[str, str], notes: list[st
                 f"{one.late:,}",
                 f"{one.summaries:,}",
                 f"{one.summary_billed:,}",
+                f"{one.unseen:,}",
                 f"{one.billed:,}",
                 f"{one.counted:,}",
             )
@@ -281,11 +311,12 @@ all but 20 messages), and with its summary alone; langchain's SummarizationMiddl
 20 messages kept. Every summary asked for is answered by the same text.
 
 All figures are the double's, in true tokens, but for the last column. *Lost from the cache*: what stood in the \
-request before as well, and was not read from the cache. *Refused*: requests that were over the window. *Compactions*: \
-conversation requests that no longer begin as the one before, by clearing, dropping or summarising. *Fired below*: of \
-these, where the whole request would have been more than 2 % below the threshold. *Sent above*: conversation requests \
-that went out above the threshold. *Billed* and *counted by it*: input and output of all calls, summaries among them, \
-as the double has them and as the client says itself. Versions: {versions}."""
+request before as well, and was not read from the cache. *Refused*: requests that were over the window. \
+*Compactions*: conversation requests that no longer begin as the one before, by clearing, dropping or summarising. \
+*Fired below*: of these, where the whole request would have been more than 2 % below the threshold. *Sent above*: \
+conversation requests that went out above the threshold. *Turns lost unseen*: those whose words left the view without \
+having been in any request for a summary. *Billed* and *counted by it*: input and output of all calls, summaries \
+among them, as the double has them and as the client says itself. Versions: {versions}."""
 
 INTRODUCTION = """# Compaction beside others
 

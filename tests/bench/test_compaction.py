@@ -17,6 +17,7 @@ from bench.compaction import (
     judged,
     plan,
     scenario,
+    unseen,
 )
 from ullage.simulators.drawn import draw
 from ullage.simulators.prompt import Ask
@@ -89,3 +90,14 @@ def test_a_refused_request_is_counted_and_costs_nothing() -> None:
 
 def test_a_request_too_small_for_the_cache_loses_nothing() -> None:
     assert outcome(exchange("Turn 1", bill(900)), exchange("Turn 2", bill(950))).compactions == 0
+
+
+def test_words_that_are_in_no_summary_and_not_in_view_are_lost_unseen() -> None:
+    summary = exchange(f"{SUMMARISES[0]}: Turn 1: a", bill(900))
+    talk = [
+        exchange("Turn 1: a", bill(900)),
+        exchange("Turn 2: b", bill(900)),
+        summary,
+        exchange("Turn 3: c", bill(90)),
+    ]
+    assert unseen(talk, ["Turn 1: a", "Turn 2: b", "Turn 3: c"]) == 1
