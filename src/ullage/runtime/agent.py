@@ -18,6 +18,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -281,6 +282,12 @@ class Agent:
         return tuple(blocks)
 
 
+@cache
+def program_name() -> str:
+    """This program and its version; looking it up takes milliseconds."""
+    return f"ullage {version('ullage')}"
+
+
 def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibration = NOTHING) -> list[Event]:
     """What a session begins with. Raises ``SettingError`` for a model that leads nowhere."""
     if not settings.model:
@@ -291,7 +298,7 @@ def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibrat
         wire=provider.wire,
         provider=provider.name,
         cwd=str(settings.root or Path.cwd()),
-        program=f"ullage {version('ullage')}",
+        program=program_name(),
     )
     events: list[Event] = [started]
     if learnt.models:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +10,7 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
+from ullage.runtime.agent import program_name
 from ullage.server.access import TheHost
 from ullage.server.answers import Health
 
@@ -58,4 +58,4 @@ async def _served(name: str) -> Response[bytes]:
 async def health(host: TheHost) -> Health:
     """Asks the store; 503 when it can't answer."""
     await host.store.sessions(limit=1)
-    return Health(status="ok", version=version("ullage"), open_sessions=host.open_sessions)
+    return Health(status="ok", version=program_name().removeprefix("ullage "), open_sessions=host.open_sessions)
