@@ -13,6 +13,7 @@ from ullage.events import (
     CallStarted,
     Cancelled,
     CompactionCommitted,
+    Event,
     MessageAdded,
     Pruned,
     Rewound,
@@ -60,7 +61,7 @@ def test_what_streamed_and_what_was_stored_in_the_end_are_one_entry(pieces: list
 
 
 def test_a_transcript_read_from_the_ledger_is_the_one_that_was_watched() -> None:
-    events = [
+    events: list[Event] = [
         said("look"),
         CallStarted(call="c"),
         answered(ReasoningPart(id="p0", text="hm"), TextPart(id="p1", text="I look."), ASKED),

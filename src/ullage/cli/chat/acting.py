@@ -121,9 +121,10 @@ class Acting:
     # -- settings --
 
     async def _model(self, name: str) -> Outcome:
-        settings = (await self.session.look()).settings
+        work = await self.session.look()
+        settings, own = work.settings, work.ledger.loop.settings
         if not name:
-            return said(f"The model is {settings.model}. /model PROVIDER:MODEL takes another.")
+            return said(f"The model is {own.get('model', settings.model)}. /model PROVIDER:MODEL takes another.")
         try:
             endpoint_for(name, base_url=settings.base_url, wire=settings.wire, environment=self._environment)
         except BadKey as problem:

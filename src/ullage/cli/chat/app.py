@@ -37,6 +37,8 @@ from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, Event, Queued, QueueLeft, ReadingTaken, ToolStarted
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
+from ullage.runtime.settings import read_value
+from ullage.runtime.work import Work
 from ullage.store.store import DraftPiece, QueueKind, Store
 
 FRAME_S: Final = 0.05
@@ -222,8 +224,9 @@ class Chat(App[str]):
             except UllageError as problem:
                 self._fail(problem)
                 return
-            self._stands, self._model = work_.ledger.loop, work_.settings.model
-            self._approve = work_.settings.approve
+            own = work_.ledger.loop.settings
+            self._stands, self._model = work_.ledger.loop, str(own.get("model", work_.settings.model))
+            self._approve = approved_first(work_)
             if not (self._stands.turn or self._stands.cancel):
                 self._cancels = 0
             self._draw_gauge()
@@ -239,12 +242,13 @@ class Chat(App[str]):
         self._put("gauge", [gauge_line(self.session.reading, self._grown, width, self._glyphs)])
 
     def _draw_waiting(self) -> None:
-        waiting = tuple((one.kind, self._text_of(one.message.id)) for one in self._stands.queue)
-        ids = [one.message.id for one in self._stands.queue]
+        queue = sorted(self._stands.queue, key=lambda one: one.kind == "follow_up")
+        waiting = tuple((one.kind, self._text_of(one.message.id)) for one in queue)
+        ids = [one.message.id for one in queue]
         editing = ids.index(self._editing) if self._editing in ids else -1
         lines = waiting_lines(waiting, self.size.width - 2, editing)
         if lines:
-            lines.append((Span("Up edits the last one, Ctrl+X withdraws it", "dim"),))
+            lines.append((Span("Up edits the newest, Ctrl+X withdraws it", "dim"),))
         self._put("waiting", lines, hides=True)
 
     def _text_of(self, message: str) -> str:
@@ -490,7 +494,7 @@ class Chat(App[str]):
         call = asked[0]
         try:
             if key == "a":
-                approve = (await self.session.look()).settings.approve
+                approve = approved_first(await self.session.look())
                 await self.session.set(approve=tuple(name for name in approve if name != call.name))
                 for one in asked:
                     if one.name == call.name:
@@ -539,6 +543,11 @@ class Chat(App[str]):
             self.feed.scroll_relative(y=step * max(1, self.feed.size.height - 2), animate=False)
         else:
             self.feed.to_end()
+
+
+def approved_first(work: Work) -> tuple[str, ...]:
+    """The tools that ask, as the session says now: its settings follow with the driver's next step."""
+    return read_value("approve", work.ledger.loop.settings.get("approve", work.settings.approve))  # type: ignore[no-any-return]
 
 
 def as_text(lines: Iterable[Line]) -> Text:

@@ -75,6 +75,7 @@ class ContextScreen(Screen[str]):
             self._show(self.query_one(Lister).target)
 
     def on_lister_chosen(self, event: Lister.Chosen) -> None:
+        event.stop()
         self._path.append(event.target)
         self._places.append(event.target)
         self._show()

@@ -13,13 +13,16 @@ from ullage.cli.gauge import gauge
 from ullage.cli.glyphs import Glyphs
 from ullage.cli.listing import preview
 from ullage.cli.table import SOURCES, Cells, aligned, basis_terms
-from ullage.cli.text import Line, Span, flowed, number, padded, percent, printable, shortened
+from ullage.cli.text import Line, Span, flowed, number, padded, percent, printable, shortened, wrapped
 from ullage.messages import Message, ReasoningPart, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.meter.reading import Reading, Row
 from ullage.meter.rows import Item
 
 LONGEST_TEXT: Final = 1_000_000
 """Characters of one part that the last level shows."""
+
+
+OWN_ESTIMATES: Final = "Each is an estimate of its own; together they need not be the row's number."
 
 
 class Window(NamedTuple):
@@ -141,8 +144,8 @@ def _row_level(window: Window, place: int, width: int, *, by_size: bool) -> Leve
         return Level("Context", ())
     path = f"Context › {printable(row.name)}  {number(row.tokens)} {SOURCES[row.source]}"
     if row.name == "Messages":
-        own = Choice((Span("Each is an estimate of its own; together they need not be the row's number.", "dim"),))
-        return Level(path, (*_messages(window, width, by_size=by_size), Choice(()), own))
+        own = [Choice((Span(line, "dim"),)) for line in wrapped(OWN_ESTIMATES, width)]
+        return Level(path, (*_messages(window, width, by_size=by_size), Choice(()), *own))
     if row.name.startswith(("Tools", "Deferred")):
         whole = window.reading.window.tokens or window.reading.used.tokens
         return Level(path, tuple(_tools(row.children, whole, width, window.tools)))

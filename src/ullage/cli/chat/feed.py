@@ -112,8 +112,8 @@ class Feed(ScrollView, can_focus=True):
             height += len(rows)
             self._ends.append(height)
         self.virtual_size = Size(self._width, height)
-        if self.follows:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.keep_end()
+        self.call_after_refresh(self.keep_end)  # what the new height means for the scroll is known only then
         self.refresh()
 
     def _show_earlier(self) -> None:
@@ -141,8 +141,7 @@ class Feed(ScrollView, can_focus=True):
             self._first = max(self._first, len(self.entries) - AT_ONCE) if self.follows else self._first
             self._rows, self._ends = [], []
             self._lay_out(self._first)
-        elif self.follows:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.call_after_refresh(self.keep_end)
 
     def watch_scroll_y(self, old: float, new: float) -> None:
         super().watch_scroll_y(old, new)

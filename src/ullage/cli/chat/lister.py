@@ -88,14 +88,14 @@ class Lister(ScrollView, can_focus=True):
         """The cursor to the next line that can be chosen; scroll where there is none."""
         found = None if self.cursor is None else self._next(self.cursor, step)
         if found is None:
-            self.scroll_relative(y=step, animate=False)
+            self.scroll_relative(y=step, animate=False, immediate=True)
             return
         self.cursor = found
         self._reveal()
 
     def action_page(self, step: int) -> None:
         """A page on."""
-        self.scroll_relative(y=step * max(1, self.size.height - 1), animate=False)
+        self.scroll_relative(y=step * max(1, self.size.height - 1), animate=False, immediate=True)
         if self.cursor is not None:
             goal = min(max(0, self.cursor + step * max(1, self.size.height - 1)), len(self.choices) - 1)
             found = self._next(goal - step, step)
@@ -172,6 +172,7 @@ class Overlay(ModalScreen[str]):
         self.query_one(Lister).focus()
 
     def on_lister_chosen(self, event: Lister.Chosen) -> None:
+        event.stop()
         self.dismiss(event.target)
 
     def action_leave(self) -> None:

@@ -28,17 +28,17 @@ def gauge_line(reading: Reading, grown: int | None, width: int, glyphs: Glyphs) 
     else:
         style = "bad" if reading.should_compact() or reading.used.tokens > window else "number"
         of, share = f" of {number(window)}", f" ({percent(reading.used.tokens, window)})"
-    head: Line = (Span(said, style), Span(of + share))
+    head = spelled((Span(said, style), Span(of + share)), glyphs)
     room = width - (BAR_NARROWEST + 1 if window else 0)
     rest = next((each for each in _choices(reading, grown) if _beside_length(each) + _length(head) <= room), ())
     shown: list[Span] = list(head)
     for one in rest:
-        shown += [Span(" · ", "dim"), one]
+        shown += [Span(f" {glyphs.dot} ", "dim"), one]
     bar: Line = ()
     left = width - _length(tuple(shown)) - 1
     if window is not None and left > 3:
         bar = (*gauge(reading, min(BAR_WIDEST, left), glyphs), Span(" "))
-    return spelled((*bar, *shown), glyphs) if not glyphs.parts else (*bar, *shown)
+    return (*bar, *shown)
 
 
 def _choices(reading: Reading, grown: int | None) -> list[Line]:

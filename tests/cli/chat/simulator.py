@@ -1,0 +1,44 @@
+"""A session against the simulator in this process, for tests of what shows it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ullage.cli.chat.acting import Acting
+from ullage.cli.chat.opening import environment_for
+from ullage.cli.chat.simulated import MODEL, Simulated
+from ullage.runtime.agent import Agent
+from ullage.runtime.hosting import Host
+from ullage.runtime.session import Session
+from ullage.simulators import running
+from ullage.simulators.scenario import read
+from ullage.store.store import Store
+
+
+class Talk(NamedTuple):
+    host: Host
+    store: Store
+    session: Session
+    acting: Acting
+    environment: dict[str, str]
+
+
+@contextlib.asynccontextmanager
+async def talking(
+    place: Path, *answers: dict[str, Any], delay_s: float = 0, session: str = "test", **settings: object
+) -> AsyncIterator[Talk]:
+    """A session with a model that gives these answers; it is closed at once when the block ends."""
+    with running(read({"server": {"delay_s": delay_s}, "answers": list(answers)})) as server:
+        double = Simulated(MODEL, {"ANTHROPIC_API_KEY": "simulated", "ANTHROPIC_BASE_URL": server.url("anthropic")})
+        environment = environment_for({}, double)
+        agent = Agent(environment=environment, store=place / "sessions.db", config=False)
+        shared = await agent.enter()
+        try:
+            async with Host(agent) as host:
+                opened = await host.begin(session, {"model": MODEL, "root": str(place), **settings})
+                yield Talk(host, shared.store, opened, Acting(shared.store, opened, environment), environment)
+        finally:
+            await agent.leave()

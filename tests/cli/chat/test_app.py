@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from tests.cli.chat.simulator import Talk, talking
+from ullage.cli.chat.app import Chat
+from ullage.cli.chat.context_screen import ContextScreen
+from ullage.cli.chat.entries import Answer, Notice, Said
+from ullage.cli.chat.lister import Lister, Overlay
+from ullage.cli.drawing import amount
+from ullage.cli.text import plain
+
+LONG = {"when": {"contains": "story", "after": "user"}, "text": "Once upon a time. " * 200}
+CALLS = {
+    "when": {"contains": "write", "after": "user"},
+    "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}}] * 2,
+}
+
+
+class Shown:
+    """The app under test and what is on it."""
+
+    def __init__(self, app: Chat, pilot: Pilot[str], talk: Talk) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.talk = talk
+
+    def text(self, name: str) -> str:
+        return str(getattr(self.app.screen_stack[0].query_one(f"#{name}", Static), "shown_text", ""))
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        for _ in range(600):
+            await self.pilot.pause(0.05)
+            if is_so():
+                return
+        raise AssertionError([self.text(name) for name in ("waiting", "question", "gauge", "foot")])
+
+    async def say(self, text: str, key: str = "enter") -> None:
+        self.app.prompt.put(text)
+        await self.pilot.press(key)
+
+    @property
+    def notices(self) -> str:
+        return "\n".join(plain(one.line) for one in self.app.transcript.entries if isinstance(one, Notice))
+
+
+@asynccontextmanager
+async def showing(
+    place: Path, *answers: dict[str, Any], size: tuple[int, int] = (80, 24), delay_s: float = 0, **settings: Any
+) -> AsyncIterator[Shown]:
+    async with talking(place, *answers, delay_s=delay_s, **settings) as talk:
+        app = Chat(talk.host, talk.store, talk.session, talk.environment)
+        async with app.run_test(size=size) as pilot:
+            shown = Shown(app, pilot, talk)
+            await shown.until(lambda: "ready" in shown.text("foot"))
+            yield shown
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60), (40, 12)])
+async def test_the_gauge_is_the_sessions_own_reading(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with showing(tmp_path, size=size) as shown:
+        await shown.say("hello there")
+        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.until(lambda: "ready" in shown.text("foot"))
+        reading = await shown.talk.session.context()
+        await shown.until(lambda: amount(reading.used) in shown.text("gauge"))
+
+
+async def test_what_is_said_while_it_works_waits_in_its_order_and_is_delivered(tmp_path: Path) -> None:
+    async with showing(tmp_path, LONG, delay_s=0.02) as shown:
+        await shown.say("tell a story")
+        await shown.until(lambda: "writing" in shown.text("foot"))
+        await shown.say("afterwards", "tab")
+        await shown.say("at once")
+        await shown.until(lambda: "afterwards" in shown.text("waiting") and "at once" in shown.text("waiting"))
+        lines = shown.text("waiting").splitlines()
+        assert lines[0].startswith("next") and "at once" in lines[0]
+        assert lines[1].startswith("then") and "afterwards" in lines[1]
+        await shown.pilot.press("escape")
+        await shown.until(lambda: "cancelled" in shown.notices)
+        await shown.until(lambda: "afterwards" in shown.app.prompt.text and "at once" in shown.app.prompt.text)
+
+
+async def test_alt_enter_is_a_follow_up_and_ctrl_j_and_a_backslash_are_new_lines(tmp_path: Path) -> None:
+    async with showing(tmp_path, LONG, delay_s=0.02) as shown:
+        await shown.say("tell a story")
+        await shown.until(lambda: "writing" in shown.text("foot"))
+        await shown.pilot.press("a", "ctrl+j", "b", "backslash", "enter", "c")
+        assert shown.app.prompt.text == "a\nb\nc"
+        await shown.pilot.press("alt+enter")
+        await shown.until(lambda: shown.text("waiting").startswith("then"))
+        await shown.pilot.press("escape")
+
+
+async def test_a_waiting_message_is_edited_in_its_place_and_withdrawn(tmp_path: Path) -> None:
+    async with showing(tmp_path, LONG, delay_s=0.02) as shown:
+        await shown.say("tell a story")
+        await shown.until(lambda: "writing" in shown.text("foot"))
+        await shown.say("one", "tab")
+        await shown.until(lambda: "one" in shown.text("waiting"))
+        await shown.pilot.press("up")
+        await shown.until(lambda: shown.app.prompt.text == "one")
+        await shown.pilot.press("x", "enter")
+        await shown.until(lambda: "onex" in shown.text("waiting"))
+        assert len(await shown.talk.session.pending()) == 1
+        await shown.pilot.press("ctrl+x")
+        await shown.until(lambda: not shown.text("waiting"))
+        assert not await shown.talk.session.pending()
+        await shown.pilot.press("escape")
+
+
+async def test_a_question_is_answered_by_a_key_and_always_holds_for_the_session(tmp_path: Path) -> None:
+    async with showing(tmp_path, CALLS, tools=("write",)) as shown:
+        await shown.say("please write")
+        await shown.until(lambda: "Allow (1 of 2)? write(" in shown.text("question"))
+        await asyncio.sleep(0.6)
+        await shown.pilot.press("a")
+        await shown.until(lambda: (tmp_path / "a.txt").exists() and not shown.text("question"))
+        await shown.until(lambda: "ready" in shown.text("foot"))
+        settings = (await shown.talk.session.look()).settings
+        assert "write" not in settings.approve
+        assert "shell" in settings.approve
+
+
+async def test_a_letter_in_a_message_under_way_answers_no_question(tmp_path: Path) -> None:
+    async with showing(tmp_path, CALLS, tools=("write",)) as shown:
+        await shown.say("please write")
+        shown.app.prompt.put("I sa")
+        await shown.until(lambda: "Allow" in shown.text("question"))
+        await asyncio.sleep(0.6)
+        await shown.pilot.press("y")
+        assert shown.app.prompt.text == "I say"
+        assert "what is in the input" in shown.text("question")
+        assert not (tmp_path / "a.txt").exists()
+
+
+async def test_slash_commands_complete_and_their_lines_are_shown(tmp_path: Path) -> None:
+    async with showing(tmp_path) as shown:
+        await shown.pilot.press("slash", "s")
+        await shown.until(lambda: "/spend" in shown.text("completing"))
+        await shown.pilot.press("down", "down", "tab")
+        assert shown.app.prompt.text in ("/spend", "/steps", "/set ")
+        await shown.say("/spend")
+        await shown.until(lambda: "Nothing has been spent yet." in shown.notices)
+        await shown.say("/nothing")
+        await shown.until(lambda: "There is no /nothing" in shown.notices)
+        assert shown.app.prompt.text == "/nothing"
+
+
+async def test_context_opens_pins_explains_and_goes_back(tmp_path: Path) -> None:
+    async with showing(tmp_path) as shown:
+        await shown.say("hello")
+        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.say("/context")
+        await shown.until(lambda: isinstance(shown.app.screen, ContextScreen))
+        lister = shown.app.screen.query_one(Lister)
+        await shown.until(lambda: lister.target.startswith("row:"))
+        await shown.pilot.press("enter")
+        await shown.until(lambda: lister.target.startswith("message:"))
+        await shown.pilot.press("p")
+        await shown.until(lambda: any("*#" in plain(choice.line) for choice in lister.choices))
+        await shown.pilot.press("e")
+        await shown.until(lambda: any("in view" in plain(choice.line) for choice in lister.choices))
+        await shown.pilot.press("escape", "enter")
+        await shown.until(lambda: any(" tokens" in plain(choice.line) for choice in lister.choices))
+        await shown.pilot.press("q")
+        await shown.until(lambda: not isinstance(shown.app.screen, ContextScreen))
+
+
+async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> None:
+    async with showing(tmp_path) as shown:
+        await shown.say("hello")
+        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.say("/new")
+        await shown.until(lambda: shown.app.session.id != "test")
+        assert not any(isinstance(one, Said) for one in shown.app.transcript.entries)
+        await shown.say("/resume")
+        await shown.until(lambda: isinstance(shown.app.screen, Overlay))
+        lister = shown.app.screen.query_one(Lister)
+        while lister.target != "test":
+            await shown.pilot.press("down")
+        await shown.pilot.press("enter")
+        await shown.until(lambda: shown.app.session.id == "test")
+        await shown.say("/fork")
+        await shown.until(lambda: shown.app.session.id != "test")
+        await shown.until(lambda: "begun as a copy of test" in shown.notices)
+
+
+async def test_rewind_gives_the_text_back_to_be_said_otherwise(tmp_path: Path) -> None:
+    async with showing(tmp_path) as shown:
+        await shown.say("hello")
+        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.until(lambda: "ready" in shown.text("foot"))
+        await shown.say("/rewind")
+        await shown.until(lambda: isinstance(shown.app.screen, Overlay))
+        await shown.pilot.press("enter")
+        await shown.until(lambda: shown.app.prompt.text == "hello")
+        assert await shown.talk.session.messages() == ()
+
+
+async def test_ctrl_c_clears_the_input_first_and_leaves_at_the_second_time(tmp_path: Path) -> None:
+    async with showing(tmp_path) as shown:
+        shown.app.prompt.put("half a thought")
+        await shown.pilot.press("ctrl+c")
+        assert shown.app.prompt.text == ""
+        await shown.pilot.press("ctrl+c")
+        await shown.until(lambda: "Ctrl+C again leaves" in shown.text("foot"))
+        await shown.pilot.press("up")
+        assert shown.app.prompt.text == "half a thought"
+        shown.app.prompt.clear_all()
+        await shown.pilot.press("ctrl+c", "ctrl+c")
+        assert shown.app.return_value == "test"
+
+
+async def test_what_fails_is_said_and_can_be_tried_again(tmp_path: Path) -> None:
+    async with showing(tmp_path, base_url="http://127.0.0.1:1/v1", tries=1) as shown:
+        await shown.say("hello")
+        await shown.until(lambda: "paused (failed)" in shown.notices and "/retry" in shown.notices)
+        await shown.until(lambda: "paused (failed)" in shown.text("foot"))
+        await shown.say("/set base_url")
+        await shown.say("/retry")
+        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+
+from ullage.cli.chat.lister import Choice, Lister, Overlay
+from ullage.cli.text import Span
+
+HEAD = Choice((Span("a heading"),))
+CHOICES = (HEAD, *(Choice((Span(f"[bold]line {number}"),), f"t{number}") for number in range(50)))
+
+
+class FakeScreen(App[None]):
+    CSS: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chosen: list[str | None] = []
+
+    def compose(self) -> ComposeResult:
+        yield Lister(CHOICES)
+
+    def on_mount(self) -> None:
+        self.query_one(Lister).focus()
+
+    def on_lister_chosen(self, event: Lister.Chosen) -> None:
+        self.chosen.append(event.target)
+
+
+async def test_the_cursor_moves_over_what_can_be_chosen_and_stays_in_sight() -> None:
+    app = FakeScreen()
+    async with app.run_test(size=(40, 10)) as pilot:
+        lister = app.query_one(Lister)
+        assert lister.target == "t0"
+        await pilot.press("up", "down", "down", "enter")
+        assert lister.target == "t2"
+        await pilot.press("end")
+        assert lister.target == "t49"
+        await pilot.pause()
+        shown = [lister.render_line(y).text.rstrip() for y in range(lister.size.height)]
+        assert "[bold]line 49" in shown
+        await pilot.press("home", "pagedown", "enter")
+        await pilot.pause()
+    assert app.chosen == ["t2", "t9"]
+
+
+async def test_lines_without_a_target_only_scroll() -> None:
+    app = FakeScreen()
+    async with app.run_test(size=(40, 10)) as pilot:
+        lister = app.query_one(Lister)
+        lister.show([HEAD] * 40)
+        await pilot.press("down", "down", "enter")
+        await pilot.pause()
+        assert lister.scroll_offset.y == 2
+    assert app.chosen == []
+
+
+async def test_a_list_comes_back_to_the_line_it_was_on() -> None:
+    app = FakeScreen()
+    async with app.run_test(size=(40, 10)):
+        lister = app.query_one(Lister)
+        lister.show(CHOICES, "t30")
+        assert lister.target == "t30"
+
+
+async def test_an_overlay_gives_what_was_chosen_or_nothing() -> None:
+    app = FakeScreen()
+    async with app.run_test(size=(40, 20)) as pilot:
+        app.push_screen(Overlay("Which?", CHOICES), app.chosen.append)
+        await pilot.pause()
+        await pilot.press("down", "enter")
+        app.push_screen(Overlay("Which?", CHOICES), app.chosen.append)
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+    assert app.chosen == ["t1", ""]

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.chat.simulator import talking
+from ullage.cli.chat.opening import (
+    agent_of,
+    environment_for,
+    found,
+    lacking,
+    no_model,
+    opened,
+    session_settings,
+)
+from ullage.cli.chat.simulated import Simulated
+from ullage.cli.parser import parser
+from ullage.errors import SessionNotFound
+from ullage.runtime.agent import Agent
+
+DOUBLE = Simulated("anthropic:claude-sonnet-4-6", {"ANTHROPIC_API_KEY": "simulated"})
+
+
+def test_what_changes_things_asks_first_unless_somebody_says_otherwise() -> None:
+    plain = Agent(environment=environment_for({}, None), config=False).settings
+    assert plain.tools == ("read", "list", "search")
+    assert plain.approve == ("write", "edit", "shell")
+    own = Agent(environment=environment_for({"ULLAGE_APPROVE": "shell"}, None), config=False).settings
+    assert own.approve == ("shell",)
+
+
+def test_with_a_simulator_no_other_key_can_be_reached() -> None:
+    held = environment_for({"OPENAI_API_KEY": "real", "ANTHROPIC_API_KEY": "real", "HOME": "/h"}, DOUBLE)
+    assert "real" not in held.values()
+    assert held["ANTHROPIC_API_KEY"] == "simulated"
+    assert held["HOME"] == "/h"
+
+
+def test_the_command_line_is_the_sessions_own_word() -> None:
+    args = parser().parse_args(["chat", "--model", "a:b", "--tools", "read,shell", "--window", "20k", "--root", "/r"])
+    assert session_settings(args) == {
+        "model": "a:b",
+        "tools": ("read", "shell"),
+        "window": 20_000,
+        "root": str(Path("/r").resolve()),
+    }
+    assert session_settings(parser().parse_args(["chat", "--tools", "none"])) == {"tools": ()}
+    assert session_settings(parser().parse_args(["chat"])) == {}
+
+
+def test_what_lacks_is_said_with_the_variable_that_holds_it() -> None:
+    agent = Agent(environment={}, config=False)
+    assert "--model" in lacking(agent, {}, {})
+    assert "ANTHROPIC_API_KEY" in lacking(agent, {"model": "anthropic:claude-haiku-4-5"}, {})
+    assert lacking(agent, {"model": "anthropic:claude-haiku-4-5"}, {"ANTHROPIC_API_KEY": "k"}) == ""
+    assert lacking(agent, {"model": "ollama:qwen3"}, {}) == ""
+    assert "--simulate" in str(no_model("No model."))
+
+
+def test_the_agent_reads_the_instructions_of_the_place(tmp_path: Path) -> None:
+    args = parser().parse_args(["chat", "--store", str(tmp_path / "s.db"), "--system", "Be brief."])
+    agent = agent_of(args, DOUBLE)
+    assert agent.settings.instructions == ("AGENTS.md",)
+    assert agent.settings.system == "Be brief."
+
+
+async def test_a_session_is_found_by_its_id_or_its_end_and_begun_where_there_is_none(tmp_path: Path) -> None:
+    async with talking(tmp_path, session="20261121-5f2a9c1e") as talk:
+        agent = talk.host.agent
+        assert await found(agent, "20261121-5f2a9c1e") == ("20261121-5f2a9c1e", True)
+        assert await found(agent, "5f2a9c1e") == ("20261121-5f2a9c1e", True)
+        assert await found(agent, "1e") == ("1e", False)
+        assert await found(agent, "") == ("", False)
+
+
+async def test_continue_takes_the_newest_and_what_is_said_changes_it(tmp_path: Path) -> None:
+    async with talking(tmp_path, session="old") as talk:
+        newer = await talk.host.begin("newer", {"model": "anthropic:claude-haiku-4-5"})
+        await newer.ask("hello")
+        args = parser().parse_args(["chat", "--continue", "--window", "20k"])
+        session = await opened(talk.host, args, DOUBLE)
+        assert session.id == "newer"
+        assert (await session.look()).ledger.loop.settings["window"] == 20_000
+        begun = await opened(talk.host, parser().parse_args(["chat", "--session", "mine"]), DOUBLE)
+        assert begun.id == "mine"
+        assert (await begun.look()).ledger.loop.settings["model"] == DOUBLE.model
+
+
+async def test_continue_without_any_session_says_so(tmp_path: Path) -> None:
+    async with talking(tmp_path, session="gone") as talk:
+        await talk.host.forget("gone")
+        await talk.store.delete("gone")
+        with pytest.raises(SessionNotFound, match="begins one"):
+            await opened(talk.host, parser().parse_args(["chat", "--continue"]), DOUBLE)

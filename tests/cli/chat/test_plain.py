@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.chat.terminal import HIDDEN, scenario
+
+
+def chat(place: Path, said: str, *more: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    return subprocess.run(
+        [sys.executable, "-m", "ullage", "chat", *more],
+        input=said,
+        env={**environment, "ULLAGE_DATA": str(place / "data"), "XDG_CONFIG_HOME": str(place / "config")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=place,
+    )
+
+
+def test_each_line_of_a_pipe_is_a_request_and_answers_alone_go_to_standard_output(tmp_path: Path) -> None:
+    done = chat(tmp_path, "one\n\ntwo\n/spend\n/compact\n/nothing\n", "--simulate", "--session", "piped")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "You said: one\nYou said: two\n"
+    assert "2 calls" in done.stderr
+    assert "There is no /nothing" in done.stderr
+    assert "Session piped" in done.stderr
+
+
+def test_what_asks_first_is_not_allowed_where_nobody_can_be_asked(tmp_path: Path) -> None:
+    writes = {"calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "x"}}], "when": {"after": "user"}}
+    script = scenario(tmp_path, writes, delay_s=0)
+    more = ("--simulate", "--scenario", script, "--tools", "write", "--root", str(tmp_path))
+    done = chat(tmp_path, "go\n", *more)
+    assert "Not allowed" in done.stderr
+    assert not (tmp_path / "a.txt").exists()
+    chat(tmp_path, "go\n", *more, "--yes")
+    assert (tmp_path / "a.txt").read_text() == "x"
+
+
+def test_quit_ends_it_and_the_session_can_be_gone_on_with(tmp_path: Path) -> None:
+    done = chat(tmp_path, "one\n/quit\ntwo\n", "--simulate", "--session", "piped")
+    assert done.stdout == "You said: one\n"
+    again = chat(tmp_path, "three\n/steps\n", "--simulate", "--continue")
+    assert again.stdout == "You said: three\n"
+    assert "Session piped" in again.stderr
+
+
+def test_without_a_model_a_pipe_is_told_what_to_set(tmp_path: Path) -> None:
+    done = chat(tmp_path, "one\n")
+    assert done.returncode == 2
+    assert "--model" in done.stderr and "--simulate" in done.stderr
+
+
+def test_a_call_that_fails_ends_with_2_and_says_why(tmp_path: Path) -> None:
+    done = chat(tmp_path, "one\n", "--simulate", "--model", "anthropic:no-such-model")
+    assert done.returncode == 2
+    assert "no-such-model" in done.stderr
+
+
+def test_a_script_without_the_simulator_is_an_error(tmp_path: Path) -> None:
+    done = chat(tmp_path, "", "--scenario", "x.toml")
+    assert done.returncode == 2
+    assert "--simulate" in done.stderr
