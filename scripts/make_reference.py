@@ -1,6 +1,6 @@
 """Writes docs/reference.md: the public names, their signatures and docstrings, as the code has them.
 
-    uv run python -m scripts.make_reference
+uv run python -m scripts.make_reference
 """
 
 from __future__ import annotations

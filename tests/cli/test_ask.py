@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ullage.cli import main
-from ullage.cli.ask import Pen, cost_line, safe, window_line
+from ullage.cli.ask import Pen, cost_line, window_line
+from ullage.cli.text import safe
 from ullage.codec.stream import ReasoningDelta, TextDelta
 from ullage.meter.meter import Meter
 from ullage.simulators.answer import Answer as Scripted

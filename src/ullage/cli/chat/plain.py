@@ -30,7 +30,7 @@ async def converse(session: Session, store: Store, environment: Mapping[str, str
     """Talk until the input ends or ``/quit``. 0 when the last turn finished, 130 when it was cancelled, else 2."""
     screen = Screen(sys.stdout if sys.stdout.isatty() else sys.stderr)
     acting = Acting(store, session, environment)
-    with suppress(NotImplementedError, ValueError):
+    with suppress(RuntimeError, ValueError):
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _canceller(session))
     reason = ""
     while (line := await _next_line()) is not None:
