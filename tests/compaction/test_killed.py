@@ -1,0 +1,123 @@
+"""kill -9 at each step of a compaction: the next process finds the old view or the new one, and goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.compaction.stage import (
+    ANTHROPIC,
+    generated,
+    imported,
+    is_summary_call,
+    of_kind,
+    refused,
+    script,
+    turns,
+)
+from tests.sweeps.forks import fork_server
+from tests.sweeps.orders import Kill, Order, Said, report_of
+from tests.sweeps.points import IS_THOROUGH, spread
+from tests.sweeps.sweep import Runs, error_of, ledger_of
+from tests.sweeps.wires import Wire
+from ullage.encoding import decode_event
+from ullage.events import (
+    CompactionCommitted,
+    CompactionRolledBack,
+    CompactionStarted,
+    Event,
+    MessageAdded,
+    Pruned,
+    TurnEnded,
+)
+from ullage.simulators import running
+
+PROCESSES = 3
+POINTS = 24
+WIRE = Wire("anthropic", "anthropic:small", "anthropic")
+NEWEST = (Said("newest", "And what about cask 7 now?"),)
+
+
+class Life(NamedTuple):
+    """What a process that was killed left, and what there was at the end of the one that went on."""
+
+    found: list[Event]
+    ledger: list[Event]
+
+
+def view(events: list[Event]) -> list[str]:
+    """The ids in view, from the events alone."""
+    names: dict[str, None] = {}
+    for event in events:
+        if isinstance(event, MessageAdded):
+            names[event.message.id] = None
+        elif isinstance(event, CompactionCommitted):
+            for name in (*event.summarised, *(each.id for each in event.dropped)):
+                del names[name]
+            if event.summary is not None:
+                names = {event.summary.id: None, **names}
+    return list(names)
+
+
+def judge(life: Life, before: list[str]) -> str:
+    """Asserts that nothing between old and new was found and that all that was begun has ended; gives which it was."""
+    committed = of_kind(life.found, CompactionCommitted)
+    old = [name for name in view(life.found) if name in before]
+    if not committed:
+        assert old == before, "part of the history is missing"
+    else:
+        assert committed[0].summary is not None and committed[0].summary.id in view(life.found)
+    began, ended = of_kind(life.ledger, CompactionStarted), of_kind(life.ledger, CompactionCommitted)
+    rolled = [each for each in of_kind(life.ledger, CompactionRolledBack) if not each.rung]
+    assert len(began) == len(ended) + len(rolled), (began, ended, rolled)
+    assert {each.reason for each in rolled} <= {"crash"}
+    assert len(ended) == 1 and not of_kind(life.ledger, Pruned)
+    said = [event for event in of_kind(life.ledger, MessageAdded) if event.message.id == "newest"]
+    assert len(said) == 1, "what was said was delivered once"
+    assert of_kind(life.ledger, TurnEnded)[-1].reason == "finished"
+    if committed:
+        return "new"
+    return "under way" if of_kind(life.found, CompactionStarted) else "old"
+
+
+def order(runs: Runs, run: str, name: str, kill: Kill) -> Order:
+    return runs.order(run, name, kill=kill, said=NEWEST, window=16_000)
+
+
+async def test_a_process_killed_at_any_step_of_a_compaction_leaves_the_old_view_or_the_new(tmp_path: Path) -> None:
+    messages = turns(60)
+    before = [message.id for message in messages]
+    happened: list[str] = []
+    problems: list[str] = []
+    at_once = asyncio.Semaphore(PROCESSES)
+    with running(script(ANTHROPIC)) as server:
+        async with fork_server() as forks:
+            runs = Runs(forks, server, WIRE, tmp_path)
+            await runs.whole(runs.order("warm", "first", life="warm converse", said=NEWEST, window=16_000))
+            whole = order(runs, "whole", "first", Kill())
+            await imported(whole.database, messages)
+            counts = (await runs.whole(whole)).counts
+
+            async def point(at: int) -> None:
+                first, second = (order(runs, f"r{at}", name, Kill()) for name in ("first", "second"))
+                await imported(first.database, messages)
+                async with at_once:
+                    status = await forks.run(order(runs, f"r{at}", "first", Kill("store", at)))
+                    went_on = await forks.run(second)
+                try:
+                    assert status in (-9, 0), error_of(first)
+                    assert went_on == 0, error_of(second)
+                    report = report_of(second)
+                    assert report is not None and not report.error, report
+                    found = [decode_event(line) for line in report.before]
+                    happened.append(judge(Life(found, await ledger_of(second.database)), before))
+                except AssertionError as problem:
+                    problems.append(f"killed at {at} of {counts['store']}: {problem}")
+
+            planned = range(1, counts["store"] + 1) if IS_THOROUGH else spread(counts["store"], POINTS, place=0.5)
+            await asyncio.gather(*(point(at) for at in planned))
+        assert not problems, f"{len(problems)} of {len(planned)}:\n" + "\n".join(problems[:6])
+        assert {"old", "under way", "new"} <= set(happened), happened
+        assert not refused(server)
+        assert any(is_summary_call(one) for one in generated(server))
