@@ -316,7 +316,9 @@ request before as well, and was not read from the cache. *Refused*: requests tha
 *Fired below*: of these, where the whole request would have been more than 2 % below the threshold. *Sent above*: \
 conversation requests that went out above the threshold. *Turns lost unseen*: those whose words left the view without \
 having been in any request for a summary. *Billed* and *counted by it*: input and output of all calls, summaries \
-among them, as the double has them and as the client says itself. Versions: {versions}."""
+among them, as the double has them and as the client says itself. Who keeps less in view after it compacts sends \
+less, and has less in the cache to lose: those two columns are to be read beside the last ones, as a history cut down \
+to what nobody has read is the cheapest of all. Versions: {versions}."""
 
 INTRODUCTION = """# Compaction beside others
 

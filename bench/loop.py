@@ -239,7 +239,7 @@ def _streams_table(streaming: Mapping[Client, dict[str, Any]]) -> Table:
         )
         for client, one in streaming.items()
     )
-    title = f"100 sessions that begin at once and stream, a piece every {DELAY_S * 1000:.0f} ms each"
+    title = f"100 sessions that stream at once, begun within a second, a piece every {DELAY_S * 1000:.0f} ms each"
     columns = (
         "wire, client",
         "loop stood still, longest",

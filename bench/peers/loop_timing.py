@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 TICK_S = 0.001
 ONCE = 100
+WITHIN_S = 1.0
+"""Seconds within which the streams begin, one after the other; each takes more than five."""
 ANSWERED = "That was all."
 
 marks: list[tuple[float, float]] = []
@@ -79,7 +81,12 @@ async def _streams(way: Way, url: str) -> dict[str, object]:
     await way.stream(url, ONCE)
     opening, own_opening, stall, own = stall, own, 0.0, 0.0
     start, began = time.perf_counter(), time.process_time()
-    texts = await asyncio.gather(*(way.stream(url, number) for number in range(ONCE)))
+
+    async def begun(number: int) -> str:
+        await asyncio.sleep(WITHIN_S * number / ONCE)
+        return await way.stream(url, number)
+
+    texts = await asyncio.gather(*map(begun, range(ONCE)))
     found = {"wall": time.perf_counter() - start, "cpu": time.process_time() - began, "stall": stall, "own": own}
     ticking.cancel()
     if short := [text for text in texts if len(text) < 700]:
