@@ -492,10 +492,20 @@ def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(
     assert step_after(begun(), failed(kind)) == EndTurn("too_large", "It failed.")
 
 
-@pytest.mark.parametrize(("limit", "most"), [(1_000, 1), (None, MOST_RECOVERIES)])
-def test_refusals_for_size_in_a_row_end_the_turn_sooner_where_the_limit_is_known(limit: int | None, most: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "limit", "most"),
+    [
+        ("Overflow", 1_000, 1),
+        ("Overflow", None, MOST_RECOVERIES),
+        ("BodyTooLarge", 1_000, MOST_RECOVERIES),
+        ("TooManyImages", 1_000, MOST_RECOVERIES),
+    ],
+)
+def test_refusals_for_size_in_a_row_end_the_turn_sooner_where_the_limit_is_known(
+    kind: str, limit: int | None, most: int
+) -> None:
     room = Room(input_limit=limit)
-    once = failed("Overflow")
+    once = failed(kind)
     cured = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
     turn: list[Any] = [begun(), *[[once, cured]] * (most - 1), once]
     assert step_after(turn, room=room, may_compact=True) == Compact("overflow")

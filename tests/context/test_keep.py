@@ -2,7 +2,7 @@ from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import answer, result, said
 from ullage.context.keep import keep, must_stay
 from ullage.context.situation import Situation
-from ullage.messages import Message, TextPart
+from ullage.messages import ImagePart, Message, TextPart
 
 
 def situation(*messages: Message, **more: object) -> Situation:
@@ -12,6 +12,23 @@ def situation(*messages: Message, **more: object) -> Situation:
 def test_the_latest_request_the_pins_and_a_leading_system_message_must_stay() -> None:
     of = situation(said("sys", "Be kind.", role="system"), *turns(3), pins=frozenset({"u0"}))
     assert must_stay(of) == {"sys": "system prompt", "u0": "pinned", "u2": "latest request"}
+
+
+def pictures(name: str, count: int) -> Message:
+    parts = tuple(ImagePart(id=f"{name}.{n}", width=300, height=300) for n in range(count))
+    return Message(id=name, role="user", parts=parts)
+
+
+def test_where_images_are_short_the_oldest_of_those_that_stay_become_a_notice_but_not_the_pinned() -> None:
+    of = situation(pictures("pin", 2), pictures("old", 5), pictures("new", 5), pins=frozenset({"pin"}), image_limit=6)
+    kept = keep(of, room=100_000, tail=100_000)
+    left = {message.id: len(list(message.of_type(ImagePart))) for message in kept.replaced}
+    assert left == {"old": 0, "new": 4}
+
+
+def test_images_are_left_alone_where_as_many_are_taken() -> None:
+    of = situation(pictures("old", 3), pictures("new", 3), image_limit=6)
+    assert keep(of, room=100_000, tail=100_000).replaced == ()
 
 
 def test_a_pinned_result_keeps_its_call_and_the_other_results() -> None:

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from tests.context.sessions import words
 from tests.meter.session import answer, result, said
-from ullage.context.shorten import excerpt, shortened, without_media
+from ullage.context.shorten import excerpt, shortened, with_newest_media, without_media
 from ullage.messages import FilePart, ImagePart, Message, TextPart, ToolResultPart
 
 
@@ -69,3 +69,10 @@ def test_without_media_each_image_and_file_becomes_a_notice() -> None:
     assert "image (image/png)" in texts[1] and "file (a.pdf)" in texts[2]
     same = said("m", "no pictures")
     assert without_media(same) is same
+
+
+def test_only_the_newest_images_and_files_stay_and_nothing_changes_where_there_are_no_more() -> None:
+    message = Message(id="m", role="user", parts=(ImagePart(id="i"), FilePart(id="f"), ImagePart(id="j")))
+    cut = with_newest_media(message, 2)
+    assert [type(part) for part in cut.parts] == [TextPart, FilePart, ImagePart]
+    assert with_newest_media(message, 3) is message

@@ -103,3 +103,9 @@ def test_nothing_is_asked_where_a_summary_could_not_help() -> None:
     situation = Situation(fold=fold_of(said("u", "hello")), trigger="asked")
     for strategy in (Summarize(), SummarizePieces()):
         assert isinstance(strategy.propose(situation, ()), Declined)
+
+
+def test_where_bytes_are_short_a_piece_has_no_more_of_them_than_are_taken() -> None:
+    wide = Situation(fold=fold_of(*turns(150, size=200), window=1_000_000), trigger="overflow", bytes_limit=100_000)
+    room = piece_room(wide, aim_of(wide))
+    assert 0 < room < 100_000 / 6

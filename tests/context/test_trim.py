@@ -52,3 +52,11 @@ def test_pinned_messages_are_not_trimmed() -> None:
 def test_it_has_nothing_to_do_where_no_single_message_is_large() -> None:
     proposal = Trim().propose(Situation(fold=fold_of(*turns(60, size=200)), trigger="limit"), ())
     assert isinstance(proposal, Declined) and proposal.reason == "nothing_to_do"
+
+
+def test_a_request_with_more_images_than_are_taken_keeps_its_newest() -> None:
+    request = Message(id="u", role="user", parts=tuple(ImagePart(id=f"u.{n}", width=100, height=100) for n in range(9)))
+    event = proposed(Situation(fold=fold_of(*pictures(3), request, window=200_000), image_limit=4, trigger="overflow"))
+    changed = {message.id: [part.id for part in message.of_type(ImagePart)] for message in event.replaced}
+    assert changed["u"] == ["u.5", "u.6", "u.7", "u.8"]
+    assert all(not left for name, left in changed.items() if name != "u")

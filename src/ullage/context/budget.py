@@ -23,6 +23,9 @@ ROOM_ABOVE_FIXED: Final = 0.3
 BYTES_GOAL: Final = 0.5
 """Where bytes are short, a compaction aims at this share of them."""
 
+BYTES_A_TOKEN: Final = 6
+"""Bytes of a request for each token of its text: English has 4 to 5, and JSON adds to that."""
+
 SUMMARY_SHARE: Final = 0.06
 SUMMARY_MOST: Final = 8_000
 SUMMARY_LEAST: Final = 250
@@ -73,7 +76,10 @@ def aim_of(situation: Situation) -> Aim:
     if situation.is_over_bytes:
         goal = min(goal, sizes.fixed + BYTES_GOAL * sizes.messages)
     least = max(LEAST_SHARE * sizes.used, min(LEAST_TOKENS, LEAST_OF_WINDOW * (size or limit)))
-    return Aim(limit, bar, goal, least, _summary(size or limit, goal - sizes.fixed), size)
+    taken = size or limit
+    if situation.bytes_limit is not None:
+        taken = min(taken, round(situation.bytes_limit / BYTES_A_TOKEN))
+    return Aim(limit, bar, goal, least, _summary(taken, goal - sizes.fixed), size)
 
 
 def _summary(window: int | None, room: float) -> float:

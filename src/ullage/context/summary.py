@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ullage.context.accept import Refused, accept
-from ullage.context.budget import Aim, aim_of
+from ullage.context.budget import BYTES_A_TOKEN, Aim, aim_of
 from ullage.context.carrying import earlier_text
 from ullage.context.committing import Plan, committed, plan_for
 from ullage.context.digest import digest
@@ -24,9 +24,6 @@ SAFETY: Final = 1.3
 
 ANSWER_SHARE: Final = 0.2
 """The most of a window that a summary call may ask for as output, reasoning included."""
-
-BYTES_A_TOKEN: Final = 6
-"""Bytes of a request for each token of its text: English has 4 to 5, and JSON adds to that."""
 
 LEAST_ANSWER: Final = 1.5
 """Times the summary's length that have to be left for the answer on top of the session's own request."""
