@@ -1,0 +1,39 @@
+"""What the first request tells of system prompt and tools, and what that means for what leaves later."""
+
+from tests.context.sessions import fold_of, turns, words
+from tests.meter.session import said, usage
+from ullage.events import CallEnded, CallStarted, CompactionCommitted, MessageAdded
+from ullage.meter.fold import Fold
+
+HIDDEN = 400
+"""Tokens of the tools that no estimate knows of, in every request."""
+
+
+def talked(*, first: int) -> Fold:
+    """A session whose first request had so many turns; all its calls cost what is estimated, and ``HIDDEN``."""
+    messages = [*turns(first, size=300), said("u", "Begin.")]
+    fold = fold_of(*messages, system=words(100))
+    for number, message in enumerate(turns(12, size=150, start=100)):
+        if message.role != "assistant":
+            fold.apply(CallStarted(call=f"c{number}"))
+            size = round(fold.view.tokens + fold.fixed.tokens) + HIDDEN
+            fold.apply(CallEnded(call=f"c{number}", usage=usage(size, 0)))
+        fold.apply(MessageAdded(message=message))
+    return fold
+
+
+def compacted(fold: Fold) -> int:
+    """How far the reading is off after all but the newest message has left, without a summary."""
+    fold.apply(CallStarted(call="last"))
+    fold.apply(CallEnded(call="last", usage=usage(round(fold.view.tokens + fold.fixed.tokens) + HIDDEN, 0)))
+    gone = tuple(fold.view.entries)[:-1]
+    fold.apply(CompactionCommitted(compaction="c", summarised=gone, summary=said("s", "Short."), summary_tokens=9))
+    return fold.forecast().tokens - round(fold.view.tokens + fold.fixed.tokens) - HIDDEN
+
+
+def test_what_a_first_short_request_cost_beyond_its_estimate_stays_when_messages_leave() -> None:
+    assert abs(compacted(talked(first=0))) <= 0.1 * HIDDEN
+
+
+def test_of_a_first_long_request_nobody_can_tell_what_the_rest_belongs_to() -> None:
+    assert talked(first=20).unlogged is None
