@@ -136,6 +136,9 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
 
 
 def _describe_serve(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument(
+        "--simulate", action="store_true", help="with a simulated model on this machine, to look around: no key needed"
+    )
     where = serve.add_argument_group("where")
     where.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default 127.0.0.1: this machine only")
     where.add_argument("--port", type=int, default=8801, metavar="N", help="the port (default 8801; 0: a free one)")

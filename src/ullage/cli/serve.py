@@ -12,9 +12,11 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
+from ullage.cli.chat.simulated import simulated
 from ullage.cli.run import INSTRUCTIONS
 from ullage.errors import MissingExtra
 from ullage.runtime.agent import Agent
@@ -22,6 +24,9 @@ from ullage.store.sqlite import SqliteStore
 
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
+
+LOOKING: Final = "read,list,search"
+"""Tools of a simulated model, where none are named: enough to see a call, and none that changes anything."""
 
 SWITCH_S: Final = 0.001
 """Seconds after which a thread that computes (a compaction, the store) lets the one that answers go on; Python's own
@@ -41,20 +46,33 @@ def run(args: argparse.Namespace) -> int:
     token = args.token or os.environ.get(TOKEN, "")
     store = SqliteStore(Path(args.store).expanduser() if args.store else None)
     sys.setswitchinterval(SWITCH_S)
-    with listener(args.host, args.port, token=token) as listening:
-        asyncio.run(_serve(args, token, store, listening))
+    with ExitStack() as stack:
+        environment: Mapping[str, str] | None = None
+        if args.simulate:
+            simulation = stack.enter_context(simulated())
+            args.model = args.model or simulation.model
+            args.tools = args.tools or LOOKING
+            environment = {**os.environ, **simulation.environment}
+        listening = stack.enter_context(listener(args.host, args.port, token=token))
+        asyncio.run(_serve(args, token, store, listening, environment))
     print("Stopped. What was under way is gone on with by the next `ullage serve`.")
     return 0
 
 
-async def _serve(args: argparse.Namespace, token: str, store: SqliteStore, listening: Any) -> None:
+async def _serve(
+    args: argparse.Namespace,
+    token: str,
+    store: SqliteStore,
+    listening: Any,
+    environment: Mapping[str, str] | None,
+) -> None:
     from ullage.server.app import application
     from ullage.server.guard import LOOPBACK
     from ullage.server.metrics import Metrics, measured
     from ullage.server.serving import is_loopback, serve, url_of
 
     metrics = Metrics()
-    agent = agent_of(args, store=measured(store, metrics))
+    agent = agent_of(args, store=measured(store, metrics), environment=environment)
     is_local = is_loopback(args.host)
     try:
         await store.sessions(limit=1)  # a store that can't be opened is said before anything is promised
