@@ -28,11 +28,6 @@ TOKEN: Final = "ULLAGE_TOKEN"
 LOOKING: Final = "read,list,search"
 """Tools of a simulated model, where none are named: enough to see a call, and none that changes anything."""
 
-SWITCH_S: Final = 0.001
-"""Seconds after which a thread that computes (a compaction, the store) lets the one that answers go on; Python's own
-5 ms add up, as an answer waits for several threads. With it 99.4 % of 670 messages were stored within 50 ms instead of
-97.1 % (bench/server.py, two cores shared with other work)."""
-
 
 def run(args: argparse.Namespace) -> int:
     """Serve until told to end. 0 after an orderly end; raises ``UllageError`` for what can't be served."""
@@ -45,7 +40,6 @@ def run(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     token = args.token or os.environ.get(TOKEN, "")
     store = SqliteStore(Path(args.store).expanduser() if args.store else None)
-    sys.setswitchinterval(SWITCH_S)
     with ExitStack() as stack:
         environment: Mapping[str, str] | None = None
         if args.simulate:
