@@ -110,7 +110,7 @@ def assert_ended_well(before: Situation, end: Commit | Stuck) -> None:
     if end.error is None:
         return
     request = before.request
-    others = [name for name in must_stay(before) if request is None or name != request.id]
+    others = [name for name in must_stay(before) if request is None or name != request.id or name in before.pins]
     needed = before.sizes.fixed + before.sizes.of(others) + (CUT if request is not None else 0.0)
     # The reading's upper end has to fit, so that what is needed may be less by the interval's share.
     doubt = before.sizes.used / before.sizes.high
