@@ -64,7 +64,7 @@ async def open_once(folder: Path) -> dict[str, float]:
         opened = time.perf_counter() - start
         reading = await session.context()
         found = {"open": opened, "read": time.perf_counter() - start, "cpu": time.process_time() - began}
-        if len(await session.messages()) < MESSAGES or not reading.used.tokens:
+        if len(await session.meter()) < MESSAGES or not reading.used.tokens:
             raise SystemExit("the session is not whole")
     return found
 
