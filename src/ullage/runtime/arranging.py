@@ -29,7 +29,7 @@ async def arrange(work: Work) -> None:
     tools = work.shared.tools(work.settings)
     if work.arranged is loop.settings and work.tools is tools and not work.memory.broken:
         return
-    work.settings = work.shared.resolve(loop.settings).settings
+    work.settings = work.shared.resolve(loop.settings, changed=work.changed).settings
     work.tools = work.shared.tools(work.settings)
     events = changes(work)
     if events:

@@ -327,9 +327,9 @@ class Session:
 
         Raises ``SettingError``, and then nothing has changed.
         """
-        held = (await self._driving.look()).ledger.loop.settings
-        said = {name: value for name, value in {**held, **settings}.items() if value is not None}
-        resolved = self._open.resolve(said).settings
+        work = await self._driving.look()
+        said = {name: value for name, value in {**work.ledger.loop.settings, **settings}.items() if value is not None}
+        resolved = self._open.resolve(said, changed=work.changed | settings.keys()).settings
         if "model" in settings and resolved.model:
             provider_of(resolved.model, base_url=resolved.base_url, wire=resolved.wire)
         plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,15 @@ from ullage.agent.memory import Memory, remember
 from ullage.context.ladder import RUNGS
 from ullage.context.strategy import Strategy
 from ullage.errors import ContextUnfixable
-from ullage.events import Calibrated, EpochChanged, Event, MessageAdded, MessageReplaced, ReadingTaken
+from ullage.events import (
+    Calibrated,
+    EpochChanged,
+    Event,
+    MessageAdded,
+    MessageReplaced,
+    ReadingTaken,
+    SettingsChanged,
+)
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -65,11 +73,13 @@ class Shared:
     yields: bool = False
     """What a session says itself wins over the arguments."""
 
-    def resolve(self, session: Mapping[str, object]) -> Resolved:
-        """The settings of a session that says this itself. Raises ``SettingError``."""
-        arguments = self.arguments
-        if self.yields:
-            arguments = {name: value for name, value in arguments.items() if name not in session}
+    def resolve(self, session: Mapping[str, object], *, changed: Collection[str] = ()) -> Resolved:
+        """The settings of a session that says this itself. Raises ``SettingError``.
+
+        ``changed`` names what was changed since the session was opened: there the arguments count no longer.
+        """
+        gone = session.keys() if self.yields else set(changed)
+        arguments = {name: value for name, value in self.arguments.items() if name not in gone}
         return resolve(arguments, session, self.files, self.environment)
 
 
@@ -98,6 +108,8 @@ class Work:
     outgoing: Outgoing = field(default_factory=Outgoing)
     wanted: list[str] | None = None
     """Sources that came into view and whose bytes are to be loaded; ``None`` before the view was looked through."""
+    changed: set[str] = field(default_factory=set)
+    """Settings that were changed since the session was opened here."""
     learns: bool = False
     """Something was learnt about a model since the session was opened."""
     checkpointed: int = 0
@@ -108,6 +120,8 @@ class Work:
         self.memory = remember(self.memory, event)
         self.outgoing.note(event)
         self.learns = self.learns or isinstance(event, Calibrated)
+        if isinstance(event, SettingsChanged) and event.source == "session":
+            self.changed |= event.settings.keys()
         if self.wanted is not None and isinstance(event, MessageAdded | MessageReplaced):
             self.wanted += sources_of(event.message)
 

@@ -70,7 +70,7 @@ async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval])
 async def get_settings(opened: Opened) -> SettingsView:
     """What was set for it, and what counts."""
     work = await opened.look()
-    settings = work.shared.resolve(work.ledger.loop.settings).settings
+    settings = work.shared.resolve(work.ledger.loop.settings, changed=work.changed).settings
     effective = {key: msgspec.to_builtins(getattr(settings, key), enc_hook=str) for key in KEYS if key not in PRIVATE}
     own = {key: value for key, value in work.ledger.loop.settings.items() if key not in PRIVATE}
     return SettingsView(own=own, effective=effective)

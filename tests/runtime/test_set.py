@@ -1,0 +1,42 @@
+"""Settings that are changed in a running session, beside arguments of the agent that say otherwise."""
+
+from pathlib import Path
+
+import pytest
+
+from ullage.errors import SettingError
+from ullage.runtime.agent import Agent
+
+
+def agent(place: Path) -> Agent:
+    return Agent(
+        "anthropic:claude-haiku-4-5", trigger=0.5, window=100_000, store=place / "s.db", environment={}, config=False
+    )
+
+
+async def test_what_is_set_in_a_session_counts_at_once_whatever_the_argument_said(tmp_path: Path) -> None:
+    async with agent(tmp_path).session("one") as session:
+        assert (await session.context()).model == "claude-haiku-4-5"
+        await session.set(trigger=0.7, model="openai:gpt-5")
+        await session.wait()
+        reading = await session.context()
+        assert reading.compaction_point == 70_000
+        assert reading.model == "gpt-5"
+
+
+async def test_an_argument_counts_again_when_the_session_is_opened_with_it_anew(tmp_path: Path) -> None:
+    async with agent(tmp_path).session("one") as session:
+        await session.set(trigger=0.7)
+        await session.wait()
+    async with agent(tmp_path).session("one") as session:
+        await session.set(near_limit=0.9)  # anything, so that it is driven
+        await session.wait()
+        assert (await session.context()).compaction_point == 50_000
+
+
+async def test_a_value_that_can_not_be_changes_nothing(tmp_path: Path) -> None:
+    async with agent(tmp_path).session("one") as session:
+        before = len(await session.history())
+        with pytest.raises(SettingError, match="trigger"):
+            await session.set(trigger=-1)
+        assert len(await session.history()) == before
