@@ -28,6 +28,7 @@ DOMAIN = re.compile(
     r"|\bplaceholder rows?\b"
     r"|[\"']placeholder[\"']"
     r"|\bplaceholder="
+    r"|--placeholder\b"  # a class of Textual's, in a style sheet
 )
 """The ways prose speaks of the count: a comment or text that says it once may go on to call it a placeholder."""
 COUNT = re.compile(r"\bplaceholders?\b", re.IGNORECASE)

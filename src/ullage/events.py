@@ -433,7 +433,7 @@ class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=Tru
 class CompactionRolledBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_rolled_back"):
     """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers.
 
-    With a ``rung`` only that step of the ladder was given up and the next one is tried; without, the compaction is over.
+    With a ``rung`` only that step of the ladder was given up, and the next is tried; without, the compaction is over.
     """
 
     compaction: str

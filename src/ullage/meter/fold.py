@@ -51,7 +51,6 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import calibration_from_json
 from ullage.usage import Usage
 
-
 NO_USAGE = "the last call reported no usage"
 
 
