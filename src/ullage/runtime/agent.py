@@ -65,10 +65,9 @@ class Agent:
     a path, a ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins
     over all other places where one can be said; ``config=False`` reads no ``ullage.toml``. With
     ``yields`` what a session says itself wins over them: for a server, whose own settings are where all its sessions
-    begin. What sessions learn about
-    a model is kept for later ones, unless it is a cloud provider's double on this machine; ``learns`` says otherwise.
-    Keys come from the environment alone. ``strategies`` are tried in this order when a session has to become smaller
-    (docs/compaction.md). Raises ``SettingError``.
+    begin. What sessions learn about a model is kept for later ones, unless it is a cloud provider's double on this
+    machine; ``learns`` says otherwise. Keys come from the environment alone. ``strategies`` are tried in this order
+    when a session has to become smaller (docs/compaction.md). Raises ``SettingError``.
     """
 
     def __init__(
