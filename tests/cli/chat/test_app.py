@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from tests.cli.chat.simulator import Talk, talking
 from ullage.cli.chat.app import Chat
 from ullage.cli.chat.context_screen import ContextScreen
 from ullage.cli.chat.entries import Answer, Notice, Said
 from ullage.cli.chat.lister import Lister, Overlay
+from ullage.cli.chat.panels import Panel
 from ullage.cli.drawing import amount
 from ullage.cli.text import plain
 
@@ -34,7 +34,7 @@ class Shown:
         self.talk = talk
 
     def text(self, name: str) -> str:
-        return str(getattr(self.app.screen_stack[0].query_one(f"#{name}", Static), "shown_text", ""))
+        return self.app.screen_stack[0].query_one(f"#{name}", Panel).shown.plain
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         for _ in range(600):

@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from textual.app import App, ComposeResult
 
-from ullage.cli.chat.lister import Choice, Lister, Overlay
+from ullage.cli.chat.choices import Choice
+from ullage.cli.chat.lister import Lister, Overlay
 from ullage.cli.text import Span
 
 HEAD = Choice((Span("a heading"),))
@@ -50,6 +51,7 @@ async def test_lines_without_a_target_only_scroll() -> None:
     async with app.run_test(size=(40, 10)) as pilot:
         lister = app.query_one(Lister)
         lister.show([HEAD] * 40)
+        await pilot.pause()
         await pilot.press("down", "down", "enter")
         await pilot.pause()
         assert lister.scroll_offset.y == 2

@@ -66,3 +66,9 @@ def test_a_script_without_the_simulator_is_an_error(tmp_path: Path) -> None:
     done = chat(tmp_path, "", "--scenario", "x.toml")
     assert done.returncode == 2
     assert "--simulate" in done.stderr
+
+
+def test_plain_lines_need_no_full_screen_package() -> None:
+    look = "import sys, ullage.cli.chat.start; print('textual' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ullage.cli.chat.commands import COMMANDS, KEYS, Typed, command_of, unknown
 from ullage.cli.chat.drilldown import Window
 from ullage.cli.chat.markdown_export import as_markdown
-from ullage.cli.chat.transcript import Transcript
+from ullage.cli.chat.transcript import Transcript, text_of
 from ullage.cli.drawing import Subject, draw
 from ullage.cli.footing import dollars, usage_items
 from ullage.cli.glyphs import Glyphs
@@ -20,7 +20,7 @@ from ullage.cli.text import Line, Span, cells, counted, number, padded, printabl
 from ullage.context.lineage import pins_of
 from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.events import SystemChanged, ToolsChanged
-from ullage.messages import Message, SystemBlock, TextPart, Tool
+from ullage.messages import SystemBlock, Tool
 from ullage.runtime.agent import new_session_id
 from ullage.runtime.session import Session
 from ullage.store.export import export_file
@@ -260,11 +260,6 @@ class Acting:
 def said(text: str, style: str = "dim") -> Outcome:
     """One line of ours."""
     return Outcome(((Span(text, style),),))
-
-
-def text_of(message: Message) -> str:
-    """What a message says."""
-    return "\n".join(part.text for part in message.of_type(TextPart))
 
 
 def help_lines() -> list[Line]:

@@ -13,26 +13,27 @@ from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from typing import ClassVar, Final
 
-from rich.text import Text
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 
 from ullage.agent.loop import Loop, OpenCall
 from ullage.cli.chat.acting import LEAVE, Acting, Outcome
+from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.commands import Command, Typed, command_of, completions, parse, unknown
 from ullage.cli.chat.context_screen import ContextScreen
 from ullage.cli.chat.entries import Notice
 from ullage.cli.chat.feed import Feed
-from ullage.cli.chat.lister import Choice, Overlay
+from ullage.cli.chat.lister import Overlay
+from ullage.cli.chat.panels import Panel, Panels
 from ullage.cli.chat.prompt import Prompt
-from ullage.cli.chat.questions import approval_lines, message_choices, session_choices
-from ullage.cli.chat.rendering import look, visible
-from ullage.cli.chat.status import doing, foot_line, gauge_line, waiting_lines
-from ullage.cli.chat.transcript import Transcript
+from ullage.cli.chat.questions import message_choices, session_choices
+from ullage.cli.chat.rendering import visible
+from ullage.cli.chat.status import doing
+from ullage.cli.chat.transcript import Transcript, text_of
 from ullage.cli.glyphs import UNICODE, Glyphs
-from ullage.cli.text import Line, Span, counted
+from ullage.cli.text import Line, Span
 from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, Event, Queued, QueueLeft, ReadingTaken, ToolStarted
 from ullage.runtime.hosting import Host
@@ -53,8 +54,6 @@ ANSWER_AFTER_S: Final = 0.5
 LEAVE_WITHIN_S: Final = 3.0
 """Seconds in which a second Ctrl-C leaves."""
 
-KEYS: Final = ("/help", "Esc cancels", "Tab: when done", "Ctrl+O unfolds")
-
 
 class Chat(App[str]):
     """The full screen. Gives the id of the session that was open last."""
@@ -62,12 +61,10 @@ class Chat(App[str]):
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { background: transparent; layout: vertical; }
-    #waiting, #question, #completing { height: auto; padding: 0 1; display: none; background: transparent; }
+    #waiting { margin-top: 1; }
     #question { border-top: solid $warning; max-height: 50%; }
-    #input-row { height: auto; }
     #prompt { border-top: solid $primary; }
     #prompt:focus { border-top: solid $primary; }
-    #gauge, #foot { height: 1; padding: 0 1; background: transparent; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", show=False, priority=True),
@@ -88,6 +85,7 @@ class Chat(App[str]):
         self._store = store
         self._environment = environment
         self._glyphs = glyphs
+        self._panels = Panels(self, glyphs)
         self.session = session
         self.transcript = Transcript()
         self.acting = Acting(store, session, environment)
@@ -113,12 +111,12 @@ class Chat(App[str]):
 
     def compose(self) -> ComposeResult:
         yield Feed(id="feed")
-        yield Static(id="waiting")
-        yield Static(id="question")
-        yield Static(id="completing")
+        yield Panel(id="waiting")
+        yield Panel(id="question")
+        yield Panel(id="completing")
         yield Prompt(id="prompt")
-        yield Static(id="gauge")
-        yield Static(id="foot")
+        yield Panel(id="gauge")
+        yield Panel(id="foot")
 
     @property
     def feed(self) -> Feed:
@@ -138,7 +136,7 @@ class Chat(App[str]):
         prompt.focus()
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+            with contextlib.suppress(ValueError, RuntimeError):
                 loop.add_signal_handler(name, self.exit, self.session.id)
         self.set_interval(FRAME_S, self._draw)
         await self._open(self.session)
@@ -197,12 +195,10 @@ class Chat(App[str]):
 
     def _note(self, event: Event) -> None:
         match event:
-            case ReadingTaken():
+            case ReadingTaken() if event.grown:  # at rest the reading is taken once more, and has not grown
                 self._grown = event.grown
             case Queued():
-                self._said[event.message.id] = "\n".join(
-                    part.text for part in event.message.parts if hasattr(part, "text")
-                )
+                self._said[event.message.id] = text_of(event.message)
 
     # -- drawing --
 
@@ -229,65 +225,29 @@ class Chat(App[str]):
             self._approve = approved_first(work_)
             if not (self._stands.turn or self._stands.cancel):
                 self._cancels = 0
-            self._draw_gauge()
-            self._draw_waiting()
+            self._panels.gauge(self.session.reading, self._grown)
+            self._panels.waiting(self._stands, self._editing)
             self._draw_question()
         self._draw_foot()
 
     def on_resize(self) -> None:
         self._is_stale = True
 
-    def _draw_gauge(self) -> None:
-        width = max(20, self.size.width - 2)
-        self._put("gauge", [gauge_line(self.session.reading, self._grown, width, self._glyphs)])
-
-    def _draw_waiting(self) -> None:
-        queue = sorted(self._stands.queue, key=lambda one: one.kind == "follow_up")
-        waiting = tuple((one.kind, self._text_of(one.message.id)) for one in queue)
-        ids = [one.message.id for one in queue]
-        editing = ids.index(self._editing) if self._editing in ids else -1
-        lines = waiting_lines(waiting, self.size.width - 2, editing)
-        if lines:
-            lines.append((Span("Up edits the newest, Ctrl+X withdraws it", "dim"),))
-        self._put("waiting", lines, hides=True)
-
-    def _text_of(self, message: str) -> str:
-        found = [one.message for one in self._stands.queue if one.message.id == message]
-        return "\n".join(part.text for one in found for part in one.parts if hasattr(part, "text"))
-
     def _draw_question(self) -> None:
         asked = self.asked_calls()
         names = tuple(call.call_id for call in asked)
         if names != self._asked:
             self._asked, self._asked_at = names, time.monotonic()
-        room = max(3, self.size.height // 2 - 3)
-        lines: list[Line] = []
-        if asked:
-            can_always = self._can_always(asked)
-            lines = approval_lines(
-                asked, self.size.width - 2, room, can_always=can_always, is_typing=bool(self.prompt.text)
-            )
-        self._put("question", lines, hides=True)
+        self._panels.question(asked, can_always=self._can_always(asked), is_typing=bool(self.prompt.text))
 
     def _draw_foot(self) -> None:
-        width = max(20, self.size.width - 2)
         left = doing(self._stands, self._streaming, time.monotonic() - self._since)
         if time.monotonic() - self._left_at < LEAVE_WITHIN_S:
             goes_on = "; the turn goes on when the session is opened again" if self._stands.turn else ""
             left = (Span(f"Ctrl+C again leaves{goes_on}", "warn"),)
         elif not self.feed.follows:
             left = (*left, Span("  more below: Ctrl+End", "mark"))
-        self._put("foot", [foot_line(left, self._model, self.session.id, KEYS, width)])
-
-    def _put(self, name: str, lines: Iterable[Line], *, hides: bool = False) -> None:
-        shown = list(lines)
-        static = self.screen_stack[0].query_one(f"#{name}", Static)
-        if hides:
-            static.display = bool(shown)
-        text = as_text(shown)
-        if getattr(static, "shown_text", None) != text:
-            static.shown_text = text  # type: ignore[attr-defined]
-            static.update(text)
+        self._panels.foot(left, self._model, self.session.id)
 
     def _tell(self, lines: Iterable[Line]) -> None:
         """Lines of ours in the transcript; they are not stored."""
@@ -350,14 +310,14 @@ class Chat(App[str]):
             return
         last = self._stands.queue[-1].message.id
         self._editing = last
-        self.prompt.put(self._text_of(last))
+        self.prompt.put(text_of(self._stands.queue[-1].message))
         self._is_stale = True
 
     async def _withdraw(self) -> None:
         if not self._stands.queue:
             return
         message = self._editing or self._stands.queue[-1].message.id
-        text = self._text_of(message)
+        text = next(text_of(one.message) for one in self._stands.queue if one.message.id == message)
         try:
             await self.session.withdraw(message)
         except UllageError as problem:
@@ -387,24 +347,12 @@ class Chat(App[str]):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         self._marked = 0
-        self._draw_completions()
+        self._panels.completing(self._completions(), self._marked)
         if self._asked:
             self._draw_question()
 
     def _completions(self) -> list[Command]:
         return completions(self.prompt.text)
-
-    def _draw_completions(self) -> None:
-        found = self._completions()
-        lines: list[Line] = []
-        top = max(0, min(self._marked - 3, len(found) - 8))
-        for place, command in enumerate(found[top : top + 8], top):
-            style = "title" if place == self._marked else ""
-            mark = "› " if place == self._marked else "  "
-            lines.append((Span(f"{mark}{command.usage:<28}", style), Span(command.about, "dim")))
-        if len(found) > 8:
-            lines.append((Span(f"  {counted(len(found), 'command')}, Up and Down", "dim"),))
-        self._put("completing", lines, hides=True)
 
     def _complete(self, step: int) -> bool:
         found = self._completions()
@@ -412,7 +360,7 @@ class Chat(App[str]):
             return False
         if step:
             self._marked = (self._marked + step) % len(found)
-            self._draw_completions()
+            self._panels.completing(self._completions(), self._marked)
             return True
         chosen = found[min(self._marked, len(found) - 1)]
         self.prompt.put(f"/{chosen.name} " if chosen.takes else f"/{chosen.name}")
@@ -548,14 +496,3 @@ class Chat(App[str]):
 def approved_first(work: Work) -> tuple[str, ...]:
     """The tools that ask, as the session says now: its settings follow with the driver's next step."""
     return read_value("approve", work.ledger.loop.settings.get("approve", work.settings.approve))  # type: ignore[no-any-return]
-
-
-def as_text(lines: Iterable[Line]) -> Text:
-    """Lines as rich prints them, each on its own, cut where the screen ends."""
-    text = Text(no_wrap=True, overflow="ellipsis", end="")
-    for place, line in enumerate(lines):
-        if place:
-            text.append("\n")
-        for span in line:
-            text.append(span.text, look(span.style))
-    return text

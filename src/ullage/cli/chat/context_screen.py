@@ -11,8 +11,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from ullage.cli.chat.acting import Acting
+from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.drilldown import Window, first_target, level
-from ullage.cli.chat.lister import Choice, Lister
+from ullage.cli.chat.lister import Lister
 from ullage.cli.glyphs import Glyphs
 from ullage.cli.text import Span
 from ullage.errors import UllageError

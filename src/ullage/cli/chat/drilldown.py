@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.chat.lister import Choice
+from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.rendering import cut, plain_rows, visible
 from ullage.cli.drawing import Subject, amount, spelled
 from ullage.cli.footing import footing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -17,15 +17,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
+from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.rendering import Row, look
 from ullage.cli.text import Line
-
-
-class Choice(NamedTuple):
-    """One line of a list. ``target`` is what choosing it means; a line without one is passed over."""
-
-    line: Line
-    target: str = ""
 
 
 class Lister(ScrollView, can_focus=True):
@@ -88,16 +82,17 @@ class Lister(ScrollView, can_focus=True):
         """The cursor to the next line that can be chosen; scroll where there is none."""
         found = None if self.cursor is None else self._next(self.cursor, step)
         if found is None:
-            self.scroll_relative(y=step, animate=False, immediate=True)
+            self.scroll_to(y=self.scroll_offset.y + step, animate=False, immediate=True)
             return
         self.cursor = found
         self._reveal()
 
     def action_page(self, step: int) -> None:
         """A page on."""
-        self.scroll_relative(y=step * max(1, self.size.height - 1), animate=False, immediate=True)
+        page = step * max(1, self.size.height - 1)
+        self.scroll_to(y=self.scroll_offset.y + page, animate=False, immediate=True)
         if self.cursor is not None:
-            goal = min(max(0, self.cursor + step * max(1, self.size.height - 1)), len(self.choices) - 1)
+            goal = min(max(0, self.cursor + page), len(self.choices) - 1)
             found = self._next(goal - step, step)
             self.cursor = self.cursor if found is None else found
             self._reveal()

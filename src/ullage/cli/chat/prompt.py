@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from textual import events
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -44,7 +45,12 @@ class Prompt(TextArea):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(
-            id=id, soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True, placeholder=HINT
+            id=id,
+            soft_wrap=True,
+            show_line_numbers=False,
+            tab_behavior="focus",
+            compact=True,
+            placeholder=Content.styled(HINT, "dim"),
         )
         self.earlier: list[str] = []
         self.can_edit_waiting: Callable[[], bool] = lambda: False

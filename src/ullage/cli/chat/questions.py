@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from ullage.agent.loop import OpenCall
+from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.entries import Called
-from ullage.cli.chat.lister import Choice
 from ullage.cli.chat.rendering import details_of
 from ullage.cli.live import described
 from ullage.cli.text import Line, Span, cells, padded, printable, shortened

@@ -323,7 +323,11 @@ def _drawn(block: str, width: int) -> tuple[tuple[Segment, ...], ...]:
     drawn = _Markdown(block, code_theme="ansi_dark", hyperlinks=False)
     console = _console(width)
     lines = console.render_lines(drawn, console.options.update(width=width), pad=False)
-    rows = [_without_blanks(line) for line in lines]
+    rows: list[Row] = []
+    for line in lines:
+        row = _without_blanks(line)
+        if row or (rows and rows[-1]):
+            rows.append(row)
     while rows and not rows[-1]:
         rows.pop()
     return tuple(tuple(row) for row in rows)

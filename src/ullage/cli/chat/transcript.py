@@ -185,7 +185,7 @@ class Transcript:
                 for result in message.of_type(ToolResultPart):
                     first = min(first, self._result(result))
             case _:
-                text = "\n".join(part.text for part in message.of_type(TextPart))
+                text = text_of(message)
                 attached = sum(isinstance(part, ImagePart | FilePart) for part in message.parts)
                 self.entries.append(Said(text=text, message=message.id, origin=message.origin, attached=attached))
                 if message.origin == "said" and text:
@@ -233,3 +233,8 @@ class Transcript:
         if isinstance(entry, Called):
             self.entries[place] = replace(entry, **changes)  # type: ignore[arg-type]
         return place
+
+
+def text_of(message: Message) -> str:
+    """What a message says."""
+    return "\n".join(part.text for part in message.of_type(TextPart))
