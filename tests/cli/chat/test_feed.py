@@ -5,7 +5,7 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 
 from ullage.cli.chat.entries import Answer, Called, Entry, Said, Thought
-from ullage.cli.chat.feed import AT_ONCE, Feed
+from ullage.cli.chat.feed import SCREENS, Feed
 
 
 class FakeScreen(App[None]):
@@ -68,12 +68,14 @@ async def test_ten_thousand_entries_are_laid_out_as_far_as_they_are_looked_at() 
     async with app.run_test(size=(40, 10)) as pilot:
         app.feed.show(app.entries)
         await pilot.pause()
-        assert app.feed.virtual_size.height == 2 * AT_ONCE
+        assert app.feed.virtual_size.height == SCREENS * 10
+        top = app.shown
         app.feed.scroll_to(y=0, animate=False)
         await pilot.pause()
         await pilot.pause()
-        assert app.feed.virtual_size.height == 4 * AT_ONCE
-        assert f"message {10_000 - AT_ONCE}" in app.shown
+        assert app.feed.virtual_size.height == 2 * SCREENS * 10
+        assert f"message {10_000 - SCREENS * 5}" in app.shown
+        assert app.shown != top
 
 
 async def test_results_and_reasoning_unfold_all_at_once_or_one_by_a_click() -> None:

@@ -6,6 +6,7 @@ Only the newest entries are laid out; scrolling up to their begin lays out more.
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 from typing import ClassVar, Final
 
 from rich.segment import Segment
@@ -21,8 +22,8 @@ from textual.strip import Strip
 from ullage.cli.chat.entries import Called, Entry, Said, Thought
 from ullage.cli.chat.rendering import Row, rows_of
 
-AT_ONCE: Final = 120
-"""Entries that are laid out together: 120 of 2 KB of Markdown take 0.2 s here."""
+SCREENS: Final = 4
+"""Screens that are laid out together. A screen of Markdown takes about 10 ms, so that a resize is not felt."""
 
 SELECTED: Final = Style(reverse=True)
 
@@ -68,8 +69,7 @@ class Feed(ScrollView, can_focus=True):
         self.entries = entries
         self._toggled = set()
         self.follows = True
-        self._first = max(0, len(entries) - AT_ONCE)
-        self._lay_out(self._first)
+        self._lay_out_end()
 
     def changed(self, first: int) -> None:
         """The entries differ from ``first`` on: lay these out anew."""
@@ -116,20 +116,35 @@ class Feed(ScrollView, can_focus=True):
         self.call_after_refresh(self.keep_end)  # what the new height means for the scroll is known only then
         self.refresh()
 
+    def _before(self, end: int) -> list[list[Row]]:
+        """The lines of the entries before ``end``, as many as fill some screens."""
+        rows: list[list[Row]] = []
+        height = 0
+        while len(rows) < end and height < SCREENS * max(self.size.height, 1):
+            entry = self.entries[end - 1 - len(rows)]
+            rows.append(rows_of(entry, self._width, unfolded=self._is_unfolded(entry)))
+            height += len(rows[-1])
+        return rows[::-1]
+
+    def _lay_out_end(self) -> None:
+        """Lay out the last screens, and no more."""
+        self._rows, self._ends = [], []
+        if self.size.width:
+            self._rows = self._before(len(self.entries))
+            self._ends = list(accumulate(map(len, self._rows)))
+        self._first = len(self.entries) - len(self._rows)
+        self._lay_out(len(self.entries))
+
     def _show_earlier(self) -> None:
         """Lay out entries before those that are; what is looked at stays where it is."""
-        if self._first == 0:
+        earlier = self._before(self._first)
+        if not earlier:
             return
-        held, height = self._first, self.virtual_size.height
-        self._first = max(0, held - AT_ONCE)
-        earlier = [
-            rows_of(entry, self._width, unfolded=self._is_unfolded(entry)) for entry in self.entries[self._first : held]
-        ]
+        height = self.virtual_size.height
+        self._first -= len(earlier)
         self._rows = [*earlier, *self._rows]
-        self._ends, total = [], 0
-        for rows in self._rows:
-            total += len(rows)
-            self._ends.append(total)
+        self._ends = list(accumulate(map(len, self._rows)))
+        total = self._ends[-1]
         self.virtual_size = Size(self._width, total)
         self.scroll_to(y=self.scroll_offset.y + total - height, animate=False, immediate=True)
         self.refresh()
@@ -138,9 +153,11 @@ class Feed(ScrollView, can_focus=True):
 
     def on_resize(self, event: events.Resize) -> None:
         if self._width != self._laid_out_for:
-            self._first = max(self._first, len(self.entries) - AT_ONCE) if self.follows else self._first
-            self._rows, self._ends = [], []
-            self._lay_out(self._first)
+            if self.follows:
+                self._lay_out_end()
+            else:
+                self._rows, self._ends = [], []
+                self._lay_out(self._first)
         self.call_after_refresh(self.keep_end)
 
     def watch_scroll_y(self, old: float, new: float) -> None:

@@ -36,7 +36,7 @@ LONGEST_SHOWN: Final = 60_000
 """Characters of one entry that are drawn; a screen of 200 x 60 shows 12,000."""
 
 LONGEST_MARKDOWN: Final = 20_000
-"""Characters that are read as Markdown at once: 20,000 take 40 ms here, and pathological ones grow faster."""
+"""Characters that are read as Markdown at once: 20,000 take 70 ms here, and pathological ones grow faster."""
 
 LONGEST_LINE: Final = 4_000
 """A line longer than this is no prose: what holds one is shown as it is, not as Markdown."""
