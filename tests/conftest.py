@@ -5,6 +5,7 @@ HYPOTHESIS_PROFILE=few uv run pytest           fewer, as in the fast tier
 """
 
 import os
+import signal
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,6 +40,10 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(here).parts[0] not in FAST:
             item.add_marker(pytest.mark.slow)
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: its children would ignore Ctrl-C too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class NetworkUsed(AssertionError):
