@@ -11,6 +11,8 @@ from collections import Counter
 from random import Random
 from typing import NamedTuple
 
+import pytest
+
 from tests.compaction.stage import IS_THOROUGH
 from tests.context.histories import FaultyModel, history
 from tests.context.sessions import climbed
@@ -115,6 +117,11 @@ def assert_ended_well(before: Situation, end: Commit | Stuck) -> None:
     # The reading's upper end has to fit, so that what is needed may be less by the interval's share.
     doubt = before.sizes.used / before.sizes.high
     assert needed > MARGIN * doubt * aim.limit - CUT, (end.error, needed, aim.limit)
+
+
+@pytest.mark.parametrize("seed", [574, 1265, 1865, 3125, 3163, 3399, 3699])
+def test_a_request_of_many_images_behind_a_doubtful_reading_is_cut_until_it_fits(seed: int) -> None:
+    assert case(seed).how == "accepted"
 
 
 def test_from_any_history_the_next_request_is_accepted_or_what_must_stay_does_not_fit() -> None:

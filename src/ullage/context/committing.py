@@ -59,7 +59,8 @@ def kept_for(situation: Situation, aim: Aim, length: float, share: float = 1.0) 
     request_room = None
     if aim.bar is not None:
         pinned = situation.weigh(message.id for message in situation.messages if message.id in situation.pins)
-        request_room = max(0.0, REQUEST_SHARE * (aim.bar - situation.sizes.fixed) - pinned - length)
+        sure = situation.sizes.used / max(1, situation.sizes.high)
+        request_room = max(0.0, REQUEST_SHARE * (sure * aim.bar - situation.sizes.fixed) - pinned - length)
     return keep(situation, room=room, tail=tail, request_room=request_room)
 
 

@@ -65,7 +65,9 @@ def least(situation: Situation) -> Kept:
     request = {situation.request.id} if situation.request is not None else set()
     stays = keep(situation, room=0.0, tail=0.0)
     others = situation.weigh(stays.why.keys() - request)
-    room = MARGIN * (limit - situation.sizes.fixed - others)
+    # What fits is held against the reading's upper end, so a doubtful reading leaves the request less.
+    sure = situation.sizes.used / max(1, situation.sizes.high)
+    room = MARGIN * (sure * limit - situation.sizes.fixed - others)
     if situation.is_over_bytes:
         room = min(room, 0.5 * situation.sizes.messages - others)
     return keep(situation, room=0.0, tail=0.0, request_room=max(room, 1.0))
