@@ -12,7 +12,7 @@ test:  ## all tests; one room: uv run pytest tests/meter
 
 fast:  ## tests of the deciding wing, in seconds; no server, no process, fewer random examples
 	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow" tests/words tests/tokens tests/test_reasoning.py tests/codec \
-	  tests/meter tests/context tests/agent tests/importers
+	  tests/meter tests/context tests/agent
 
 coverage:  ## how much of the deciding wing its own tests run
 	@uv run --with coverage python -m scripts.coverage

@@ -58,8 +58,10 @@ def test_what_the_model_writes_appears_while_it_writes_and_the_gauge_grows(local
 
 def test_the_number_on_the_page_is_the_number_of_the_api(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("one-number"))
-    for said in ("Hello.", "Again.", "And once more."):
+    for count, said in enumerate(("Hello.", "Again.", "And once more."), 1):
         screen.say(said)
+        expect(screen.answers()).to_have_count(count)
+        screen.is_at_rest()
         local.api.until("one-number")
         reading = local.api.get("/v1/sessions/one-number/context").json()
         expect(screen.find(".meter")).to_have_attribute("data-snapshot", reading["snapshot_id"])
