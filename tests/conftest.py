@@ -26,7 +26,7 @@ settings.register_profile(
 settings.register_profile(
     "thorough", settings.get_profile("quick"), max_examples=2_000, derandomize=False, print_blob=True
 )
-settings.register_profile("few", settings.get_profile("quick"), max_examples=8)
+settings.register_profile("few", settings.get_profile("quick"), max_examples=4)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
