@@ -204,6 +204,8 @@ class Chat(App[str]):
 
     async def _draw(self) -> None:
         """Bring the screen up to what has come in."""
+        if not self.screen_stack:
+            return  # the timer's last tick, behind the end of the program
         if self._first_changed is not None:
             first, self._first_changed = self._first_changed, None
             self.feed.changed(first)
