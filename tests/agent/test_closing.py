@@ -15,7 +15,6 @@ from ullage.agent.closing import (
     Persisted,
     after_cancel,
     after_crash,
-    calls_of,
     closed,
     handed_back,
     result_of,
@@ -87,10 +86,6 @@ def test_what_a_person_said_stands_behind_the_reason_of_a_denial_alone() -> None
     (one,) = (replace(each, note="Ask Ann.") for each in fold(begun(), answered(call("t1"))).open)
     assert results(closed([one], "denied", "No."))["t1"] == "No. Ask Ann."
     assert results(closed([one], "unknown", "Who knows."))["t1"] == "Who knows."
-
-
-def test_the_calls_of_an_answer_are_found_in_their_order() -> None:
-    assert [one.call_id for one in calls_of(said(text("Hm."), call("a"), call("b")))] == ["a", "b"]
 
 
 # -- crashes --

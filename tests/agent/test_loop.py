@@ -17,12 +17,13 @@ from tests.agent.stories import (
     queued,
     ran,
     result,
+    said,
     started,
     text,
     user,
 )
 from tests.words.strategies import EVENT_TYPES, words
-from ullage.agent.loop import Loop, apply, signature_of
+from ullage.agent.loop import Loop, apply, calls_of, signature_of
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -154,6 +155,10 @@ def test_what_was_said_after_an_answer_is_owed_one_and_how_that_ended_counts_no_
 def test_an_empty_answer_is_an_answer() -> None:
     loop = fold(begun(), answered())
     assert (loop.owes_answer, loop.is_empty) == (False, True)
+
+
+def test_the_calls_of_an_answer_are_found_in_their_order() -> None:
+    assert [one.call_id for one in calls_of(said(text("Hm."), call("a"), call("b")))] == ["a", "b"]
 
 
 def test_repetitions_are_counted_by_name_and_arguments_whatever_the_ids() -> None:

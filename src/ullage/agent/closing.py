@@ -6,12 +6,12 @@ of the prefix holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from ullage.agent.loop import Loop, OpenCall
+from ullage.agent.loop import Loop, OpenCall, calls_of
 from ullage.events import (
     CallEnded,
     Cancelled,
@@ -23,7 +23,7 @@ from ullage.events import (
     ToolOutcome,
     TurnEnded,
 )
-from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import Message, TextPart, ToolResultPart
 from ullage.usage import Usage
 
 Persisted = Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
@@ -77,15 +77,7 @@ def after_crash(left: Left) -> list[Event]:
     running them twice does no harm; those are run again. Calls that had not been started stay open where their answer
     was whole.
     """
-    loop, events = left.loop, list[Event]()
-    if loop.compaction:
-        events.append(CompactionRolledBack(compaction=loop.compaction, reason="crash"))
-    if loop.side_call:
-        events.append(_side_call_ended(left, "the program stopped"))
-    if loop.call:
-        error = "the program stopped"
-        events.append(CallEnded(call=loop.call, outcome="cancelled", error=error, usage=left.usage))
-        events += _interrupted(left, "crash", NOT_RUN_YET, CUT_BY_CRASH)
+    loop, events = left.loop, _cut(left, "crash", "the program stopped", NOT_RUN_YET, CUT_BY_CRASH)
     started = (call for call in loop.open if call.state == "started" and not call.idempotent)
     events += closed(started, "unknown", UNKNOWN)
     events += [
@@ -101,14 +93,7 @@ def after_cancel(left: Left, persisted: Persisted, *, returns_queue: bool) -> li
 
     With ``returns_queue`` the messages that waited when it was asked for are handed back.
     """
-    loop, events = left.loop, list[Event]()
-    if loop.compaction:
-        events.append(CompactionRolledBack(compaction=loop.compaction, reason="cancelled"))
-    if loop.side_call:
-        events.append(_side_call_ended(left, ""))
-    if loop.call:
-        events.append(CallEnded(call=loop.call, outcome="cancelled", usage=left.usage))
-        events += _interrupted(left, "cancelled", NOT_STARTED, CUT_BY_USER)
+    loop, events = left.loop, _cut(left, "cancelled", "", NOT_STARTED, CUT_BY_USER)
     started = [call for call in loop.open if call.state == "started"]
     events += closed(started, "cancelled", STOPPED)
     events += closed((call for call in loop.open if call.state != "started"), "not_started", NOT_STARTED)
@@ -126,11 +111,21 @@ def handed_back(loop: Loop) -> list[Event]:
     return [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue if not one.is_new]
 
 
-def _side_call_ended(left: Left, why: str) -> CallEnded:
-    loop = left.loop
-    return CallEnded(
-        call=loop.side_call, purpose=loop.side_purpose, outcome="cancelled", error=why, usage=left.side_usage
-    )
+def _cut(left: Left, how: str, error: str, why: str, note: str) -> list[Event]:
+    """The compaction and the calls under way ended, and what came of the answer.
+
+    ``why`` is said to its tool calls, ``note`` to the model where there are none.
+    """
+    loop, events = left.loop, list[Event]()
+    if loop.compaction:
+        events.append(CompactionRolledBack(compaction=loop.compaction, reason=how))
+    if loop.side_call:
+        side, purpose = loop.side_call, loop.side_purpose
+        events.append(CallEnded(call=side, purpose=purpose, outcome="cancelled", error=error, usage=left.side_usage))
+    if loop.call:
+        events.append(CallEnded(call=loop.call, outcome="cancelled", error=error, usage=left.usage))
+        events += _interrupted(left, how, why, note)
+    return events
 
 
 def _interrupted(left: Left, how: str, why: str, note: str) -> list[Event]:
@@ -145,11 +140,3 @@ def _interrupted(left: Left, how: str, why: str, note: str) -> list[Event]:
         return events + closed(calls, "not_started", why)
     part = TextPart(id=f"{left.note_id}.text", text=note)
     return [*events, MessageAdded(message=Message(id=left.note_id, role="user", origin="injected", parts=(part,)))]
-
-
-def calls_of(message: Message) -> Sequence[OpenCall]:
-    """The tool calls of an answer, as open ones."""
-    return [
-        OpenCall(call_id=part.call_id, name=part.name, arguments=part.arguments, part=part.id)
-        for part in message.of_type(ToolCallPart)
-    ]

@@ -255,10 +255,7 @@ def _message(loop: Loop, event: MessageAdded) -> Loop:
 
 
 def _answered(loop: Loop, message: Message) -> Loop:
-    calls = tuple(
-        OpenCall(call_id=part.call_id, name=part.name, arguments=part.arguments, part=part.id)
-        for part in message.of_type(ToolCallPart)
-    )
+    calls = calls_of(message)
     loop = replace(loop, open=calls, owes_answer=False, is_empty=not message.parts)
     if loop.outcome != "finished":
         return loop  # it is asked for again: what it called was not called
@@ -266,6 +263,14 @@ def _answered(loop: Loop, message: Message) -> Loop:
     repeats = loop.repeats + 1 if signature and signature == loop.signature else int(bool(signature))
     is_cut = bool(calls) and loop.stop in CUT
     return replace(loop, signature=signature, repeats=repeats, cuts=loop.cuts + 1 if is_cut else 0)
+
+
+def calls_of(message: Message) -> tuple[OpenCall, ...]:
+    """The tool calls of an answer, as open ones."""
+    return tuple(
+        OpenCall(call_id=part.call_id, name=part.name, arguments=part.arguments, part=part.id)
+        for part in message.of_type(ToolCallPart)
+    )
 
 
 CUT = ("length", "context_full")
