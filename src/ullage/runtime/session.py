@@ -19,8 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, Self
 
+from msgspec.structs import replace
+
 from ullage import errors
-from ullage.codec.dimensions import image_size
 from ullage.context.lineage import Whereabouts, explain
 from ullage.errors import CommandRefused, ContextUnfixable, Overflow, ProviderError, SessionNotFound, UllageError
 from ullage.events import (
@@ -37,7 +38,7 @@ from ullage.events import (
     TurnResumed,
     Uncompacted,
 )
-from ullage.messages import FilePart, ImagePart, Message, Part, TextPart, clean_text
+from ullage.messages import FilePart, Message, Part, TextPart, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
@@ -45,6 +46,7 @@ from ullage.runtime.driver import Driver
 from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
 from ullage.tokens.calibration import Calibration
+from ullage.tools.outputs import as_picture
 from ullage.wire.endpoints import provider_of
 
 Said = str | bytes | Path | Part
@@ -257,11 +259,9 @@ class Session:
 
     async def _media(self, name: str, data: bytes, file_name: str) -> Part:
         handle = await self._open.store.keep(self.id, data)
-        source, size = f"{KEPT}{handle}", image_size(data)
-        if size is not None:
-            return ImagePart(
-                id=name, mime=_mime(data), width=size.width, height=size.height, size_bytes=len(data), source=source
-            )
+        source = f"{KEPT}{handle}"
+        if picture := as_picture(data, name):
+            return replace(picture.part, source=source)
         mime = "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
         return FilePart(id=name, mime=mime, name=file_name, size_bytes=len(data), source=source)
 
@@ -484,13 +484,3 @@ def last_words(messages: Sequence[Message]) -> str:
         if message.role == "user" and message.origin == "said":
             return ""
     return ""
-
-
-def _mime(data: bytes) -> str:
-    heads: Sequence[tuple[bytes, str]] = (
-        (b"\x89PNG", "image/png"),
-        (b"GIF8", "image/gif"),
-        (b"\xff\xd8", "image/jpeg"),
-        (b"BM", "image/bmp"),
-    )
-    return next((mime for head, mime in heads if data.startswith(head)), "image/webp")
