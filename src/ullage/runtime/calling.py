@@ -13,6 +13,7 @@ from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import CallModel
 from ullage.codec.encode import Options
 from ullage.codec.encode.anthropic import MAX_OUTPUT
+from ullage.codec.overflow import overflowed
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.context.view import in_view
 from ullage.errors import Overflow, ProviderError, ServerError
@@ -207,7 +208,7 @@ def ended(call: str, answer: Answer) -> list[Event]:
     """A call that gave an answer, whole or not. One that failed after it had begun broke off like a lost connection."""
     outcome = "dropped" if answer.outcome == "failed" else answer.outcome
     message = answer.message
-    if answer.outcome == "finished" and answer.stop == "length" and not message.parts:
+    if overflowed(answer) is not None:
         error = "The provider answered nothing and says that the limit was reached: the window was full."
         return [CallEnded(call=call, outcome="failed", usage=answer.usage, error=error, error_kind="Overflow")]
     events: list[Event] = [
