@@ -113,6 +113,15 @@ def _describe_ask(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--json", action="store_true", help="print one JSON object: answer, usage, reading")
 
 
+def _add_endpoint(group: argparse._ActionsContainer) -> None:
+    """How the model is reached, and how much it may hold and say: for every command that runs an agent."""
+    group.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
+    group.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
+    group.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")
+    group.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
+    group.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
+
+
 def _describe_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("request", metavar="REQUEST", help="what to do; - reads it from standard input")
     run.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
@@ -125,11 +134,7 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
     run.add_argument("--yes", action="store_true", help="allow every call that a person would be asked about")
-    run.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
-    run.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
-    run.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")
-    run.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
-    run.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
+    _add_endpoint(run)
     run.add_argument("--max-steps", type=_positive, metavar="N", help="at most N model calls (default 100)")
     run.add_argument("--json", action="store_true", help="print one JSON object at the end: answer, reason, reading")
     run.add_argument("--events", action="store_true", help="print each event as a JSON line, the result as the last")
@@ -155,11 +160,7 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         "--tools", default="", metavar="NAMES", help="built-in tools: read,write,edit,list,search,shell (default: none)"
     )
     agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
-    agent.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
-    agent.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
-    agent.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")
-    agent.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
-    agent.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
+    _add_endpoint(agent)
 
 
 def _describe_chat(chat: argparse.ArgumentParser) -> None:
@@ -182,11 +183,7 @@ def _describe_chat(chat: argparse.ArgumentParser) -> None:
     )
     agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
     agent.add_argument("--yes", action="store_true", help="line by line: allow every call that asks first")
-    agent.add_argument("--system", default="", metavar="TEXT", help="the system prompt")
-    agent.add_argument("--base-url", default="", metavar="URL", help="another address, of a local server or a gateway")
-    agent.add_argument("--wire", default="", metavar="WIRE", help="messages, responses, chat or generateContent")
-    agent.add_argument("--window", type=_tokens, metavar="N", help="the model's context window, where it is unknown")
-    agent.add_argument("--max-output", type=_tokens, metavar="N", help="at most N tokens of output a call")
+    _add_endpoint(agent)
 
 
 def _describe_watch(watch: argparse.ArgumentParser) -> None:

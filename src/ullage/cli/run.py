@@ -13,11 +13,11 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from ullage.cli.agent_options import ASK_FIRST, agent_with_instructions, endpoint_settings, tool_names
 from ullage.cli.ask import question_of
 from ullage.cli.footing import dollars
 from ullage.cli.live import Live, described
@@ -32,12 +32,6 @@ from ullage.runtime.session import Result, Session
 from ullage.store.store import DraftPiece
 from ullage.wire.endpoints import endpoint_for
 
-INSTRUCTIONS: Final = ("AGENTS.md",)
-"""Read from the root where nobody names other files (https://agents.md)."""
-
-ASK_FIRST: Final = "write,edit,shell"
-"""What changes things asks for a person's word, unless files or the session say otherwise."""
-
 DEMO: Final = "`ullage demo` needs none."
 
 _EXITS: Final = {"finished": 0, "cancelled": 130}
@@ -51,21 +45,15 @@ def run(args: argparse.Namespace) -> int:
 
 def agent_of(args: argparse.Namespace) -> Agent:
     """The agent that the command line asks for, on top of files and environment."""
-    tools: tuple[str, ...] | None = tuple(args.tools.split(",")) if args.tools else None
-    said: dict[str, Any] = {
-        "system": args.system,
-        "environment": {"ULLAGE_APPROVE": ASK_FIRST, **os.environ},
-        "base_url": args.base_url or None,
-        "wire": args.wire or None,
-        "window": args.window,
-        "max_output": args.max_output,
-        "max_steps": args.max_steps,
-        "root": args.root,
-        "tools": () if tools == ("none",) else tools,
-    }
-    given = {name: value for name, value in said.items() if value is not None}
-    agent = Agent(args.model, **given)
-    return agent if agent.settings.instructions else Agent(args.model, instructions=INSTRUCTIONS, **given)
+    return agent_with_instructions(
+        args.model,
+        system=args.system,
+        environment={"ULLAGE_APPROVE": ASK_FIRST, **os.environ},
+        max_steps=args.max_steps,
+        root=args.root,
+        tools=tool_names(args) or (),
+        **endpoint_settings(args),
+    )
 
 
 async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
@@ -248,8 +236,3 @@ def print_result(result: Result, session: str, args: argparse.Namespace) -> None
         said.append(dollars(spend.money.usd))
     print(f"Spend    {' · '.join(said)}", file=sys.stderr)
     print(f"Session  {session} (go on with --session {session})", file=sys.stderr)
-
-
-def root_of(text: str) -> Path:
-    """A directory given on the command line."""
-    return Path(text).expanduser()

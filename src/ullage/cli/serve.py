@@ -16,8 +16,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
+from ullage.cli.agent_options import agent_with_instructions, endpoint_settings
 from ullage.cli.chat.simulated import simulated
-from ullage.cli.run import INSTRUCTIONS
 from ullage.errors import MissingExtra
 from ullage.runtime.agent import Agent
 from ullage.store.sqlite import SqliteStore
@@ -90,18 +90,13 @@ def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, 
 
     Raises ``SettingError``.
     """
-    said: dict[str, Any] = {
-        "base_url": args.base_url or None,
-        "wire": args.wire or None,
-        "window": args.window,
-        "max_output": args.max_output,
-        "root": args.root,
-        "tools": tuple(args.tools.split(",")) if args.tools else (),
-        "store": store,
-        "environment": environment,
-        "yields": True,
-    }
-    agent = Agent(args.model or "", system=args.system, **said)
-    if not agent.settings.instructions:
-        agent = Agent(args.model or "", system=args.system, instructions=INSTRUCTIONS, **said)
-    return agent
+    return agent_with_instructions(
+        args.model or "",
+        system=args.system,
+        root=args.root,
+        tools=tuple(args.tools.split(",")) if args.tools else (),
+        store=store,
+        environment=environment,
+        yields=True,
+        **endpoint_settings(args),
+    )

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ullage.cli.agent_options import ASK_FIRST, agent_with_instructions, endpoint_settings, tool_names
 from ullage.cli.chat.simulated import Simulated
-from ullage.cli.run import INSTRUCTIONS
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.runtime.agent import Agent
@@ -19,8 +19,6 @@ from ullage.wire.endpoints import PROVIDERS, endpoint_for
 
 DEFAULT_TOOLS: Final = "read,list,search"
 ALL_SESSIONS: Final = 100_000
-ASK_FIRST: Final = "write,edit,shell"
-"""What changes things asks for a person's word, unless files or the session say otherwise."""
 
 
 def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Agent:
@@ -30,15 +28,12 @@ def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Ag
     runs. The defaults of ``chat`` stand at the lowest rank, where the environment stands: every file wins over them.
     With a simulator nothing else can be reached: no file is read, and keys of others are left out.
     """
-    environment = environment_for(os.environ, simulated)
-    given: dict[str, Any] = {
-        "environment": environment,
-        "system": args.system,
-        "store": args.store,
-        "config": simulated is None,
-    }
-    agent = Agent(**given)
-    return agent if agent.settings.instructions else Agent(**given, instructions=INSTRUCTIONS)
+    return agent_with_instructions(
+        environment=environment_for(os.environ, simulated),
+        system=args.system,
+        store=args.store,
+        config=simulated is None,
+    )
 
 
 def environment_for(environment: Mapping[str, str], simulated: Simulated | None) -> dict[str, str]:
@@ -52,15 +47,11 @@ def environment_for(environment: Mapping[str, str], simulated: Simulated | None)
 
 def session_settings(args: argparse.Namespace) -> dict[str, object]:
     """What the command line says for the session."""
-    tools: tuple[str, ...] | None = tuple(args.tools.split(",")) if args.tools else None
     said: Mapping[str, object] = {
         "model": args.model or None,
-        "base_url": args.base_url or None,
-        "wire": args.wire or None,
-        "window": args.window,
-        "max_output": args.max_output,
+        **endpoint_settings(args),
         "root": None if args.root is None else str(Path(args.root).expanduser().resolve()),
-        "tools": () if tools == ("none",) else tools,
+        "tools": tool_names(args),
     }
     return {name: value for name, value in said.items() if value is not None}
 

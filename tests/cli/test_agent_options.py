@@ -1,0 +1,72 @@
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+
+from ullage.cli.agent_options import agent_with_instructions, endpoint_settings, tool_names
+from ullage.cli.parser import parser
+from ullage.cli.run import agent_of
+
+COMMANDS = (("run", "hello"), ("serve",), ("chat",))
+
+
+def options(*words: str) -> argparse.Namespace:
+    return parser().parse_args(words)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory without a file of settings above or beside it, and no variables that say any."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith(("ULLAGE_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_each_command_that_runs_an_agent_takes_the_same_words_for_its_endpoint(command: tuple[str, ...]) -> None:
+    said = ("--base-url", "http://h/v1", "--wire", "chat", "--window", "20k", "--max-output", "1k", "--system", "Be.")
+    assert options(*command, *said).system == "Be."
+    assert endpoint_settings(options(*command, *said)) == {
+        "base_url": "http://h/v1",
+        "wire": "chat",
+        "window": 20_000,
+        "max_output": 1_000,
+    }
+    assert endpoint_settings(options(*command)) == {}
+
+
+@pytest.mark.parametrize(("said", "names"), [("read,shell", ("read", "shell")), ("none", ()), ("", None)])
+def test_none_names_no_tools_and_nothing_said_is_something_else(said: str, names: tuple[str, ...] | None) -> None:
+    assert tool_names(options("chat", "--tools", said)) == names
+
+
+def test_the_usual_instructions_are_read_where_nobody_names_others() -> None:
+    usual = agent_with_instructions("anthropic:claude-haiku-4-5", environment={}, config=False, window=9_000)
+    assert usual.settings.instructions == ("AGENTS.md",)
+    assert (usual.settings.model, usual.settings.window) == ("anthropic:claude-haiku-4-5", 9_000)
+    other = agent_with_instructions(environment={"ULLAGE_INSTRUCTIONS": "HOUSE.md"}, config=False)
+    assert other.settings.instructions == ("HOUSE.md",)
+
+
+def test_run_s_agent_is_what_the_command_line_says(place: Path) -> None:
+    words = ("--model", "anthropic:claude-haiku-4-5", "--tools", "read,shell", "--window", "20k", "--max-steps", "7")
+    settings = agent_of(options("run", "hello", *words, "--root", str(place), "--system", "Be.")).settings
+    assert (settings.model, settings.tools, settings.window) == (words[1], ("read", "shell"), 20_000)
+    assert (settings.max_steps, settings.root, settings.system) == (7, place, "Be.")
+
+
+def test_what_changes_things_asks_first_in_run_unless_a_file_or_a_variable_says_otherwise(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = options("run", "hello")
+    assert agent_of(asked).settings.approve == ("write", "edit", "shell")
+    monkeypatch.setenv("ULLAGE_APPROVE", "write")
+    assert agent_of(asked).settings.approve == ("write",)
+    file = place / ".config" / "ullage" / "ullage.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('approve = ["shell"]\nmax_steps = 3\n')
+    assert agent_of(asked).settings.approve == ("shell",)
+    assert agent_of(asked).settings.max_steps == 3
