@@ -53,7 +53,7 @@ _BULLETS: Final = ("●", "┌", "├", "└")
 _ASCII_BULLETS: Final = ("*", "/", "|", "\\")
 """Of a call alone, and of the first, the ones between and the last of calls that ran side by side."""
 
-_OUTCOMES: Final = {
+OUTCOMES: Final = {
     "finished": "",
     "failed": "failed",
     "not_started": "not run",
@@ -62,6 +62,7 @@ _OUTCOMES: Final = {
     "cancelled": "stopped",
     "denied": "not allowed",
 }
+"""What a person reads of how a tool call ended; nothing of one that went well."""
 
 
 class Live:
@@ -226,7 +227,7 @@ class Live:
         if event.handle:
             said = f"  {number(event.size_bytes or 0)} bytes: the model gets both ends, and a handle to the rest"
             return (Span(said, "dim"),)
-        outcome = _OUTCOMES[event.outcome]
+        outcome = OUTCOMES[event.outcome]
         return (Span(f"  {self._calls.get(event.call_id, 'a tool')}: {outcome}", "warn"),) if outcome else ()
 
     def _cut(self, text: str, beside: int) -> str:

@@ -24,7 +24,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
-from ullage.cli.live import described
+from ullage.cli.live import OUTCOMES, described
 from ullage.cli.screen import STYLES, style_name
 from ullage.cli.text import Line, Span, number, printable, shortened
 from ullage.messages import ToolCallPart
@@ -46,16 +46,6 @@ FOLDED_LINES: Final = 4
 
 SAID_LINES: Final = 20
 """Lines of what a person said that are shown folded."""
-
-OUTCOMES: Final = {
-    "finished": "",
-    "failed": "failed",
-    "not_started": "not run",
-    "unknown": "outcome unknown",
-    "timed_out": "timed out",
-    "cancelled": "stopped",
-    "denied": "not allowed",
-}
 
 _THEME: Final = Theme(
     {
