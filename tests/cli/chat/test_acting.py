@@ -36,13 +36,15 @@ async def test_each_command_works_in_a_session_in_which_something_was_said(tmp_p
 
 
 async def test_context_is_the_sessions_own_reading(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
+    async with talking(tmp_path, system="Be brief.") as talk:
         await talk.session.ask("hello")
         used = (await talk.session.context()).used.tokens
         assert f"{used:,}" in words(await perform(talk, "/context"))
         window = await talk.acting.window()
         assert window.reading.snapshot_id == (await talk.session.context()).snapshot_id
         assert {tool.name for tool in window.tools} >= {"read", "list", "search"}
+        assert [block.text for block in window.system] == ["Be brief."]
+        assert window.messages == await talk.session.messages()
 
 
 async def test_steps_spend_and_tools_show_figures(tmp_path: Path) -> None:

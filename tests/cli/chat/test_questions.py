@@ -59,5 +59,8 @@ async def test_sessions_and_messages_can_be_chosen_by_what_they_say(tmp_path: Pa
         assert "first [bold]thing" in plain(row.line)
         own = await message_choices(talk.session, "rewind", 76)
         assert ["second" in plain(choice.line) for choice in own] == [True, False]
-        assert len(await message_choices(talk.session, "pin", 76)) == 4
+        await talk.session.pin(own[0].target)
+        pinned = await message_choices(talk.session, "pin", 76)
+        assert ["*" in plain(choice.line) for choice in pinned] == [choice.target == own[0].target for choice in pinned]
+        assert len(pinned) == 4
         assert len(await message_choices(talk.session, "explain", 76)) == 4

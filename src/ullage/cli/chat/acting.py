@@ -17,10 +17,7 @@ from ullage.cli.glyphs import Glyphs
 from ullage.cli.listing import step_table
 from ullage.cli.table import LARGEST_NAMED
 from ullage.cli.text import Line, Span, cells, counted, number, padded, printable
-from ullage.context.lineage import pins_of
 from ullage.errors import BadKey, CommandRefused, InputError
-from ullage.events import SystemChanged, ToolsChanged
-from ullage.messages import SystemBlock, Tool
 from ullage.runtime.agent import new_session_id
 from ullage.runtime.session import Session
 from ullage.store.export import export_file
@@ -161,9 +158,10 @@ class Acting:
     async def pin(self, name: str) -> Outcome:
         """Pin a message, or let a pinned one go."""
         message = await self._named(name)
-        if message not in {one.id for one in await self.session.messages()}:
+        work = await self.session.look()
+        if message not in {one.id for one in work.ledger.meter.messages}:
             raise CommandRefused(f"There is no message {name} in view. /context lists them.")
-        pinned = message in pins_of(await self.session.history())
+        pinned = message in work.memory.pins
         await self.session.pin(message, pinned=not pinned)
         return Outcome()
 
@@ -184,16 +182,7 @@ class Acting:
         """All that ``/context`` shows."""
         work = await self.session.look()
         meter, reading = work.ledger.meter, work.reading
-        items = meter.largest(LARGEST_WINDOW)
-        system: tuple[SystemBlock, ...] = ()
-        tools: tuple[Tool, ...] = ()
-        history = await self.session.history()
-        for event in history:
-            match event:
-                case SystemChanged():
-                    system = event.system
-                case ToolsChanged():
-                    tools = event.tools
+        items, request = meter.largest(LARGEST_WINDOW), meter.request()
         subject = Subject(
             reading=reading,
             program="ullage chat",
@@ -201,7 +190,7 @@ class Acting:
             steps=meter.steps,
             largest=items[: LARGEST_NAMED + 1],
         )
-        return Window(reading, subject, meter.messages, items, tools, system, pins_of(history))
+        return Window(reading, subject, request.messages, items, request.tools, request.system, work.memory.pins)
 
     async def _tools(self, width: int) -> Outcome:
         work = await self.session.look()

@@ -11,7 +11,6 @@ from ullage.cli.chat.entries import Called
 from ullage.cli.chat.rendering import details_of
 from ullage.cli.live import described
 from ullage.cli.text import Line, Span, cells, padded, printable, shortened
-from ullage.context.lineage import pins_of
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart, ToolCallPart
 from ullage.runtime.session import Session
@@ -74,10 +73,9 @@ def ago(seconds: float) -> str:
 
 async def message_choices(session: Session, command: str, width: int) -> list[Choice]:
     """Messages to choose from, the newest first: what people said to rewind to, all in view to pin, all to explain."""
-    messages = list(await session.messages())
-    pins = frozenset[str]()
-    if command == "pin":
-        pins = pins_of(await session.history())
+    work = await session.look()
+    messages = list(work.ledger.meter.messages)
+    pins = work.memory.pins if command == "pin" else frozenset[str]()
     if command == "explain":
         seen = {event.message.id: event.message for event in await session.history() if isinstance(event, MessageAdded)}
         messages = list(seen.values())
