@@ -1,38 +1,113 @@
 """Whose word on a limit counts, and what follows from it."""
 
+import math
+from itertools import permutations
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ullage.errors import SettingError
 from ullage.events import LimitLearnt
+from ullage.meter.reading import Window
 from ullage.meter.window import DEFAULT_RESERVE, DEFAULT_TRIGGER, Limit, Limits
 
 CATALOGUED = Limits().of_model(200_000, None, 64_000)
+
+sizes = st.integers(1, 2_000_000)
+limits = st.none() | st.builds(Limit, tokens=sizes, source=st.sampled_from(["user", "provider", "error", "catalogue"]))
+any_limits = st.builds(
+    Limits,
+    window=limits,
+    input_cap=limits,
+    max_output=limits,
+    reserve=st.none() | st.integers(0, 3_000_000),
+    trigger=st.floats(0.001, 1) | st.integers(2, 3_000_000),
+    auto=st.booleans(),
+    default_window=st.none() | sizes,
+)
+
+
+def window(tokens: int) -> Limit:
+    return Limit(tokens=tokens, source="user")
 
 
 def learnt(source: str, **limits: int) -> LimitLearnt:
     return LimitLearnt(model="m", source=source, **limits)  # type: ignore[arg-type]
 
 
+# -- whose word counts --
+
+
+def test_an_unknown_window_is_said_and_nothing_is_made_of_it() -> None:
+    unknown = Limits()
+    assert unknown.known_window == Window(tokens=None, source="unknown")
+    assert (unknown.input_limit, unknown.compaction_point) == (None, None)
+
+
+def test_a_default_window_counts_as_the_users_word_and_only_where_nobody_knows() -> None:
+    assert Limits(default_window=128_000).known_window == Window(tokens=128_000, source="user")
+    known = Limits(window=Limit(tokens=200_000, source="catalogue"), default_window=128_000)
+    assert known.known_window == Window(tokens=200_000, source="catalogue")
+
+
 def test_a_better_source_wins_and_a_worse_one_changes_nothing() -> None:
     told = CATALOGUED.learn(learnt("provider", window=128_000))
     assert told.known_window.tokens == 128_000
     assert told.learn(learnt("error", window=1_000)) == told
-    assert told.learn(learnt("provider", window=130_000)).known_window.tokens == 130_000
 
 
+@pytest.mark.parametrize(
+    "order",
+    list(permutations([learnt("user", window=1), learnt("provider", window=2), learnt("error", window=3)])),
+)
+def test_the_best_source_wins_in_whatever_order_they_come(order: tuple[LimitLearnt, ...]) -> None:
+    known = Limits(window=Limit(tokens=4, source="catalogue"))
+    for event in order:
+        known = known.learn(event)
+    assert known.known_window == Window(tokens=1, source="user")
+
+
+@pytest.mark.parametrize(("older", "newer"), [(8_192, 32_768), (128_000, 130_000)])
+@pytest.mark.parametrize("known", [Limits(), CATALOGUED], ids=["unknown", "catalogued"])
+def test_a_newer_word_of_the_same_source_replaces_the_older(known: Limits, older: int, newer: int) -> None:
+    known = known.learn(learnt("provider", window=older)).learn(learnt("provider", window=newer))
+    assert known.known_window.tokens == newer
+
+
+@pytest.mark.parametrize("source", ["user", "provider"])
+@pytest.mark.parametrize("known", [Limits(), CATALOGUED], ids=["unknown", "catalogued"])
 @pytest.mark.parametrize("nonsense", [0, -1])
-def test_a_limit_that_cannot_be_is_not_believed(nonsense: int) -> None:
-    assert CATALOGUED.learn(learnt("user", window=nonsense)) == CATALOGUED
+def test_a_limit_that_can_not_be_true_teaches_nothing(source: str, known: Limits, nonsense: int) -> None:
+    assert known.learn(learnt(source, window=nonsense)) == known
 
 
-@pytest.mark.parametrize("trigger", [0, -0.5, float("inf"), float("nan")])
+def test_every_limit_an_event_names_is_learnt() -> None:
+    known = Limits().learn(learnt("provider", window=400_000, input_cap=272_000, max_output=128_000))
+    assert (known.window, known.input_cap, known.max_output) == tuple(
+        Limit(tokens=each, source="provider") for each in (400_000, 272_000, 128_000)
+    )
+
+
+def test_another_model_forgets_what_was_learnt_but_not_what_the_user_said() -> None:
+    learned = CATALOGUED.learn(learnt("provider", window=128_000))
+    assert learned.of_model(None, None, None).known_window.source == "unknown"
+    assert CATALOGUED.with_settings({"window": 5_000}).of_model(100_000, None, None).known_window.tokens == 5_000
+
+
+# -- settings --
+
+
+@pytest.mark.parametrize("trigger", [0, -0.1, -0.5, math.nan, math.inf])
 def test_a_trigger_that_can_not_be_reached_is_refused(trigger: float) -> None:
-    with pytest.raises(SettingError, match="can't be reached"):
+    with pytest.raises(SettingError, match=r"trigger=.*can't be reached"):
         Limits(trigger=trigger)
 
 
 def test_a_reserve_below_zero_is_refused() -> None:
-    with pytest.raises(SettingError, match="below zero"):
+    with pytest.raises(SettingError, match=r"reserve=-1.*below zero"):
+        Limits(reserve=-1)
+    with pytest.raises(SettingError, match=r"reserve=-1.*below zero"):
         CATALOGUED.with_settings({"reserve": -1})
 
 
@@ -45,30 +120,67 @@ def test_settings_by_name_take_effect_and_none_takes_them_back() -> None:
     assert limits.with_settings(dict.fromkeys(said)) == Limits()
 
 
-def test_another_model_forgets_what_was_learnt_but_not_what_the_user_said() -> None:
-    learned = CATALOGUED.learn(learnt("provider", window=128_000))
-    assert learned.of_model(None, None, None).known_window.source == "unknown"
-    assert CATALOGUED.with_settings({"window": 5_000}).of_model(100_000, None, None).known_window.tokens == 5_000
+# -- what follows --
 
 
-def test_the_reserve_is_capped_by_the_models_output_and_by_a_fifth_of_the_window() -> None:
+def test_the_figures_of_a_window_of_200_000() -> None:
+    known = Limits(window=window(200_000))
+    assert (known.kept_reserve, known.input_limit, known.compaction_point) == (16_000, 184_000, 160_000)
+
+
+def test_the_reserve_is_at_most_the_models_output_and_a_fifth_of_the_window() -> None:
+    assert Limits().kept_reserve == DEFAULT_RESERVE
     assert CATALOGUED.kept_reserve == DEFAULT_RESERVE
+    assert Limits(window=window(200_000), max_output=window(8_192)).kept_reserve == 8_192
     assert Limits().of_model(200_000, None, 4_000).kept_reserve == 4_000
+    assert Limits(window=window(32_000)).kept_reserve == 6_400
     assert Limits().of_model(10_000, None, None).kept_reserve == 2_000
+
+
+def test_the_users_reserve_is_taken_as_it_is_and_the_input_limit_never_goes_below_zero() -> None:
     assert Limits(reserve=7).kept_reserve == 7
-
-
-def test_the_input_limit_is_the_smaller_bound_and_never_below_zero() -> None:
-    assert Limits().of_model(200_000, 100_000, None).input_limit == 100_000
-    assert Limits().of_model(None, 100_000, None).input_limit == 100_000
+    tight = Limits(window=window(8_000), reserve=9_000)
+    assert (tight.kept_reserve, tight.input_limit, tight.compaction_point) == (9_000, 0, 0)
     assert Limits(reserve=20_000, default_window=10_000).input_limit == 0
-    assert Limits().input_limit is None
+
+
+def test_an_input_cap_below_the_window_is_the_input_limit() -> None:
+    capped = Limits(window=window(400_000), input_cap=window(272_000))
+    assert (capped.input_limit, capped.compaction_point) == (272_000, 272_000)
+    assert Limits().of_model(200_000, 100_000, None).input_limit == 100_000
+
+
+def test_an_input_cap_alone_gives_an_input_limit_and_a_compaction_point() -> None:
+    assert Limits(input_cap=window(100_000)).compaction_point == 100_000
+    assert Limits().of_model(None, 90_000, None).compaction_point == 90_000
+    assert Limits().of_model(None, 100_000, None).input_limit == 100_000
 
 
 def test_compaction_starts_at_the_trigger_but_never_above_the_input_limit() -> None:
     assert CATALOGUED.compaction_point == int(DEFAULT_TRIGGER * 200_000)
-    assert CATALOGUED.with_settings({"trigger": 1_000}).compaction_point == 1_000
+    assert Limits(window=window(200_000), trigger=1).compaction_point == 184_000
     assert CATALOGUED.with_settings({"trigger": 10**9}).compaction_point == CATALOGUED.input_limit
-    assert Limits().of_model(None, 90_000, None).compaction_point == 90_000
+
+
+def test_a_trigger_above_one_is_a_number_of_tokens() -> None:
+    assert Limits(window=window(200_000), trigger=150_000).compaction_point == 150_000
+    assert CATALOGUED.with_settings({"trigger": 1_000}).compaction_point == 1_000
+
+
+def test_without_auto_nothing_ever_compacts() -> None:
+    never = Limits(window=window(200_000), auto=False)
+    assert (never.input_limit, never.compaction_point) == (184_000, None)
     assert CATALOGUED.with_settings({"auto": False}).compaction_point is None
-    assert Limits().compaction_point is None
+
+
+@given(known=any_limits)
+def test_denominators_keep_their_order(known: Limits) -> None:
+    size, limit, point = known.known_window.tokens, known.input_limit, known.compaction_point
+    assert known.kept_reserve >= 0
+    if size is not None:
+        assert limit is not None
+        assert 0 <= limit <= size
+    if point is not None:
+        assert limit is not None
+        assert 0 <= point <= limit
+    assert (point is None) == (limit is None or not known.auto)
