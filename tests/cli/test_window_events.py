@@ -1,7 +1,7 @@
 import pytest
 
 from ullage.cli.text import plain
-from ullage.cli.window_events import window_line
+from ullage.cli.window_events import window_line, window_sentence
 from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,
@@ -35,7 +35,7 @@ from ullage.events import (
         (CompactionCommitted(compaction="c", rung="trim"), "compacted: what is kept became shorter ones"),
         (CompactionRolledBack(compaction="c", reason="refused", note="Why."), "not compacted (refused): Why."),
         (CompactionRolledBack(compaction="c", reason="refused", rung="summary"), ""),
-        (Uncompacted(compaction="c"), "the compaction is undone: its messages are back"),
+        (Uncompacted(compaction="c"), "undone: c, the view from before it is back"),
         (Rewound(to="m"), "rewound: later messages left the view"),
         (ModelChanged(model="m\x1b[2J"), "model: m [2J"),
         (LimitLearnt(model="m", source="error", window=32_000), "window: 32,000 tokens (the error says)"),
@@ -44,4 +44,6 @@ from ullage.events import (
     ],
 )
 def test_each_event_that_changes_the_window_is_one_line(event: Event, said: str) -> None:
-    assert plain(window_line(event)).strip() == said
+    assert plain(window_line(event)) == (f"  {said}" if said else "")
+    sentence = window_sentence(event)
+    assert ("" if sentence is None else sentence.text) == said

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ullage.cli.chat.notices import notice, sizes
+from ullage.cli.chat.notices import notice
 from ullage.cli.text import plain
 from ullage.events import (
     Amount,
@@ -16,11 +16,13 @@ from ullage.events import (
     Event,
     Forked,
     LimitLearnt,
+    ModelChanged,
     Pinned,
     Pruned,
     QueueLeft,
     ReadingTaken,
     RequestRepaired,
+    Rewound,
     RuleFlipped,
     SettingsChanged,
     TurnEnded,
@@ -33,21 +35,25 @@ from ullage.events import (
 SHOWN: list[tuple[Event, str]] = [
     (
         CompactionStarted(compaction="c", trigger="point", high=16_100, limit=16_000),
-        "compacting: the compaction point is reached, 16,100 of 16,000",
+        "making room: the compaction point is reached, 16,100 of 16,000",
     ),
+    (CompactionStarted(compaction="c", trigger="asked"), "making room: asked for"),
     (
         CompactionCommitted(
             compaction="c", summarised=("a", "b"), dropped=(DroppedMessage(id="d", reason="old"),), before=9_000,
             after=1_200, rung="summary",
         ),
-        "compacted: 3 messages into a summary, 9,000 to 1,200 tokens · /uncompact undoes it",
+        "compacted: 3 messages became a summary, 9,000 -> 1,200 tokens · /uncompact undoes it",
     ),
     (CompactionRolledBack(compaction="c", reason="longer", note="It grew."), "not compacted (longer): It grew."),
     (
         Pruned(parts=("a", "b"), before=900, after=100, rewritten=100),
-        "cleared 2 old tool results: 900 to 100 tokens, 100 written to the cache anew · /uncompact undoes it",
+        "pruned: 2 old tool results cleared, 900 -> 100 tokens, 100 written to the cache anew · /uncompact undoes it",
     ),
+    (Pruned(parts=("a",)), "pruned: 1 old tool result cleared · /uncompact undoes it"),
     (Uncompacted(compaction="c-1"), "undone: c-1, the view from before it is back"),
+    (Rewound(to="m"), "rewound: later messages left the view and stay in the ledger"),
+    (ModelChanged(model="m"), "model: m"),
     (
         CallRetried(call="c", attempt=1, wait_s=2, error="Overloaded."),
         "Overloaded. · trying again in 2.0 s (attempt 2)",
@@ -63,7 +69,7 @@ SHOWN: list[tuple[Event, str]] = [
     (TurnEnded(turn="t", reason="max_steps", note="100"), "ended, the limit of steps is reached: 100"),
     (QueueLeft(message_id="m", how="returned"), "given back, not sent: a message that waited"),
     (QueueLeft(message_id="m", how="withdrawn"), "withdrawn: a message that waited"),
-    (LimitLearnt(model="m", source="error", window=8_000), "window: 8,000 (the error says)"),
+    (LimitLearnt(model="m", source="error", window=8_000), "window: 8,000 tokens (the error says)"),
     (SettingsChanged(settings={"tools": ["a", "b"], "effort": None}), "set: tools = a,b, effort = default"),
     (Pinned(messages=("m",)), "pinned: 1 message"),
     (Pinned(messages=("m",), pinned=False), "no longer pinned: 1 message"),
@@ -102,8 +108,3 @@ def test_what_is_shown_elsewhere_or_means_nothing_to_people_is_no_line(event: Ev
 def test_foreign_text_in_a_line_moves_no_cursor() -> None:
     line = plain(notice(CallEnded(call="c", outcome="failed", error="bad\x1b[2J\nkey")))
     assert line.isprintable()
-
-
-def test_a_size_that_nobody_said_is_said_to_be_unknown() -> None:
-    assert sizes(None, 3) == "size unknown"
-    assert sizes(1_000, 3) == "1,000 to 3 tokens"

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from ullage.cli.text import Line, Span, counted, number, printable, shortened
+from ullage.cli.window_events import window_sentence
 from ullage.events import (
     CallEnded,
     CallRetried,
     Cancelled,
     ChildStarted,
     CompactionCommitted,
-    CompactionRolledBack,
     CompactionStarted,
     Event,
     Forked,
-    LimitLearnt,
-    ModelChanged,
     Pinned,
     Pruned,
     QueueLeft,
@@ -25,18 +23,10 @@ from ullage.events import (
     TurnEnded,
     TurnPaused,
     TurnResumed,
-    Uncompacted,
 )
 
 LONGEST_VALUE = 60
-
-TRIGGERS = {
-    "point": "the compaction point is reached",
-    "limit": "the input limit is reached",
-    "overflow": "the provider refused the size",
-    "asked": "asked for",
-    "model_changed": "the new model's window is smaller",
-}
+UNDO = " · /uncompact undoes it"
 
 ENDS = {
     "max_steps": "the limit of steps is reached",
@@ -65,20 +55,12 @@ WHAT_TO_DO = {
 def notice(event: Event) -> Line:
     """What a person is told of the event; empty for what is shown elsewhere or needs no word."""
     match event:
-        case (
-            CompactionStarted() | CompactionCommitted() | CompactionRolledBack() | Pruned() | Uncompacted() | Rewound()
-        ):
-            return _of_the_view(event)
         case TurnPaused() | TurnResumed() | TurnEnded() | Cancelled() | CallRetried() | CallEnded():
             return _of_the_turn(event)
         case QueueLeft(how="withdrawn"):
             return _line("dim", "withdrawn: a message that waited")
         case QueueLeft(how="returned"):
             return _line("warn", "given back, not sent: a message that waited")
-        case ModelChanged():
-            return _line("dim", f"model: {printable(event.model)}")
-        case LimitLearnt() if event.window:
-            return _line("dim", f"window: {number(event.window)} (the {event.source} says)")
         case SettingsChanged(source="session"):
             said = ", ".join(f"{printable(key)} = {_value(value)}" for key, value in event.settings.items())
             return _line("dim", f"set: {said}")
@@ -95,34 +77,27 @@ def notice(event: Event) -> Line:
             what = "counted" if event.kept else "not counted"
             return _line("dim", f"the provider's numbers show: earlier reasoning is {what} here")
         case _:
-            return ()
+            return _of_the_window(event)
 
 
-def _of_the_view(event: Event) -> Line:
+def _of_the_window(event: Event) -> Line:
+    said = window_sentence(event)
+    return () if said is None else _line(said.style, said.text + _more(event))
+
+
+def _more(event: Event) -> str:
+    """What is worth a word where there is room for it, and a way back at hand."""
     match event:
-        case CompactionStarted():
-            why = TRIGGERS.get(event.trigger, printable(event.trigger))
-            held = ""
-            if event.high is not None and event.limit is not None:
-                held = f", {number(event.high)} of {number(event.limit)}"
-            return _line("mark", f"compacting: {why}{held}")
-        case CompactionCommitted():
-            gone = len(event.summarised) + len(event.dropped)
-            how = {"trim": "trimmed", "drop": "dropped"}.get(event.rung, f"into a {event.rung or 'summary'}")
-            what = f"compacted: {counted(gone, 'message')} {printable(how)}"
-            return _line("mark", f"{what}, {sizes(event.before, event.after)} · /uncompact undoes it")
-        case CompactionRolledBack() if not event.rung:
-            return _line("warn", f"not compacted ({printable(event.reason)}): {printable(event.note)}")
-        case Pruned():
-            what = f"cleared {counted(len(event.parts), 'old tool result')}"
-            cost = f", {number(event.rewritten)} written to the cache anew" if event.rewritten else ""
-            return _line("mark", f"{what}: {sizes(event.before, event.after)}{cost} · /uncompact undoes it")
-        case Uncompacted():
-            return _line("mark", f"undone: {printable(event.compaction)}, the view from before it is back")
+        case CompactionStarted() if event.high is not None and event.limit is not None:
+            return f", {number(event.high)} of {number(event.limit)}"
+        case Pruned() if event.rewritten:
+            return f", {number(event.rewritten)} written to the cache anew{UNDO}"
+        case CompactionCommitted() | Pruned():
+            return UNDO
         case Rewound():
-            return _line("mark", "rewound: what came after this point left the view and stays in the ledger")
+            return " and stay in the ledger"
         case _:
-            return ()
+            return ""
 
 
 def _of_the_turn(event: Event) -> Line:
@@ -147,13 +122,6 @@ def _of_the_turn(event: Event) -> Line:
             return _line("warn", f"ended, {ENDS.get(event.reason, event.reason)}{note}")
         case _:
             return ()
-
-
-def sizes(before: int | None, after: int | None) -> str:
-    """``52,100 to 14,020 tokens``, or that nobody said."""
-    if before is None or after is None:
-        return "size unknown"
-    return f"{number(before)} to {number(after)} tokens"
 
 
 def _line(style: str, text: str) -> Line:
