@@ -8,8 +8,8 @@ import pytest
 
 from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.store.changes import Watchers
-from ullage.store.transaction import Transaction
-from ullage.store.writer import Writer
+from ullage.store.transaction import Change, Transaction
+from ullage.store.writer import POLL_S, Writer
 
 
 def added(work: Transaction, name: str) -> None:
@@ -79,3 +79,78 @@ async def test_what_waits_is_written_before_the_writer_ends(tmp_path: Path) -> N
     again = Writer(path, Watchers())
     assert len(await ids(again)) == 600
     again.finish()
+
+
+class Stop(BaseException):
+    """No ``Exception``, as a task's end is none."""
+
+
+@pytest.mark.parametrize(
+    ("problem", "reaches"),
+    [(StopIteration(), RuntimeError), (Stop(), Stop), (asyncio.CancelledError(), asyncio.CancelledError)],
+)
+async def test_whatever_a_write_raises_reaches_who_waits_for_it_and_nobody_else(
+    problem: BaseException, reaches: type[BaseException], tmp_path: Path
+) -> None:
+    writer = Writer(tmp_path / "s.db", Watchers())
+
+    def bad(inside: Transaction) -> None:
+        added(inside, "bad")
+        raise problem
+
+    await writer.open()
+    async with asyncio.timeout(20):
+        given = await asyncio.gather(
+            writer.perform(partial(added, name="a")),
+            writer.perform(bad),
+            writer.perform(partial(added, name="b")),
+            return_exceptions=True,
+        )
+        assert [type(each) for each in given] == [type(None), reaches, type(None)]
+        assert await ids(writer) == ["a", "b"]
+    writer.finish()
+
+
+async def test_a_path_that_can_not_be_reaches_all_who_wait_each_time(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "s\0.db", Listening())
+    async with asyncio.timeout(20):
+        for _ in range(2):
+            with pytest.raises(ValueError, match="null"):
+                await ids(writer)
+            with pytest.raises(ValueError, match="null"):
+                await writer.open()
+            await asyncio.sleep(2 * POLL_S)
+    writer.finish()
+
+
+class Listening(Watchers):
+    def is_listening(self) -> bool:
+        return True
+
+
+class Failing(Listening):
+    def tell(self, changes: list[Change]) -> None:
+        raise ValueError("can't hear")
+
+    def tell_foreign(self, sessions: set[str] | None) -> None:
+        raise ValueError("can't hear of others")
+
+
+async def test_an_audience_that_fails_is_logged_and_what_was_stored_is_answered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = Writer(tmp_path / "s.db", Failing())
+
+    def told(inside: Transaction) -> str:
+        added(inside, "a")
+        inside.changes.append(Change("a"))
+        return "stored"
+
+    async with asyncio.timeout(20):
+        assert await writer.perform(told) == "stored"
+        assert await ids(writer) == ["a"]
+    writer.finish()
+    assert {str(record.exc_info[1]) for record in caplog.records if record.exc_info} == {
+        "can't hear",
+        "can't hear of others",
+    }

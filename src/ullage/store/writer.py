@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import os
 import queue
 import sqlite3
@@ -26,6 +27,8 @@ from ullage.store.opening import open_for_writing
 from ullage.store.statements import statements
 from ullage.store.transaction import Change, Transaction
 
+log = logging.getLogger("ullage.store")
+
 T = TypeVar("T")
 
 MOST_AT_ONCE = 256
@@ -38,7 +41,10 @@ POLL_S = 0.05
 
 
 class Audience(Protocol):
-    """Who is told of what was stored. Called in the writer's thread."""
+    """Who is told of what was stored. Called in the writer's thread.
+
+    What it raises is logged and changes nothing for those who write: by then it is stored, or it is not theirs.
+    """
 
     def tell(self, changes: list[Change]) -> None:
         """These were committed by this store."""
@@ -60,7 +66,7 @@ class _Write:
     future: asyncio.Future[Any]
     changes: list[Change] = field(default_factory=list)
     result: Any = None
-    problem: Exception | None = None
+    problem: BaseException | None = None
     script: str = ""
     """Run outside of any transaction, where there is no work."""
 
@@ -85,8 +91,8 @@ class Writer:
     async def perform(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
         """What ``work`` gives, once it is stored. Cancelling does not undo it: it is performed all the same.
 
-        ``work`` may run twice, the second time after the first one was undone. Raises what ``work`` raises, and
-        ``StoreUnavailable``.
+        ``work`` may run twice, the second time after the first one was undone. Raises what ``work`` raises, a
+        ``StopIteration`` as the cause of a ``RuntimeError``, and ``StoreUnavailable``.
         """
         loop = asyncio.get_running_loop()
         write = _Write(work, durable, loop, loop.create_future())
@@ -183,9 +189,11 @@ class Writer:
             ours = failure(problem, self.path)
             ours.__cause__ = problem
             _fail(writes, ours)
+        except BaseException as problem:  # noqa: BLE001 - whoever waits is told, and the thread goes on for the others
+            _fail(writes, problem)
         stored = [change for write in writes if write.problem is None for change in write.changes]
         if stored:
-            self._audience.tell(stored)
+            self._tell(self._audience.tell, stored)
         _answer(writes)
 
     def _commit(self, writes: list[_Write]) -> None:
@@ -225,7 +233,7 @@ class Writer:
             write.problem = failure(problem, self.path) if isinstance(problem, sqlite3.Error) else problem
         except sqlite3.Error:
             raise
-        except Exception as problem:  # noqa: BLE001 - a fault of the caller's values must reach the caller, not end us
+        except BaseException as problem:  # noqa: BLE001 - what the caller's work raises must reach it, not end us
             database.execute("ROLLBACK TO one")
             write.problem = problem
         database.execute("RELEASE one")
@@ -257,6 +265,8 @@ class Writer:
             _fail(looks, problem)
         except sqlite3.Error as problem:
             _fail(looks, failure(problem, self.path))
+        except BaseException as problem:  # noqa: BLE001 - as for writes
+            _fail(looks, problem)
         else:
             self._poll()
         _answer(looks)
@@ -264,7 +274,7 @@ class Writer:
     def _poll(self) -> None:
         try:
             self._look_around(self._opened())
-        except (sqlite3.Error, StoreUnavailable):
+        except Exception:  # noqa: BLE001 - nobody waits for this
             self._polled = time.monotonic()  # the next write says what is wrong
 
     def _look_around(self, database: sqlite3.Connection) -> None:
@@ -283,17 +293,23 @@ class Writer:
         before = (self._newest_event, self._newest_draft)
         self._newest_event, self._newest_draft = self._newest(database)
         if known < 0 or is_stale:
-            self._audience.tell_foreign(None)
+            self._tell(self._audience.tell_foreign, None)
             return
         found = {row[0] for row in database.execute(statements()["sessions_with_news"], before)}
-        self._audience.tell_foreign(found or None)
+        self._tell(self._audience.tell_foreign, found or None)
+
+    def _tell(self, tell: Callable[[T], None], what: T) -> None:
+        try:
+            tell(what)
+        except Exception:
+            log.exception("Those who watch %s could not be told what was stored", self.path)
 
     def _newest(self, database: sqlite3.Connection) -> tuple[int, int]:
         event = database.execute(statements()["newest_event"]).fetchone()[0]
         return event, database.execute(statements()["newest_draft"]).fetchone()[0]
 
 
-def _fail(writes: list[_Write], problem: Exception) -> None:
+def _fail(writes: list[_Write], problem: BaseException) -> None:
     for write in writes:
         write.problem = problem
 
@@ -312,6 +328,15 @@ def _settle(writes: list[_Write]) -> None:
         if write.future.done():
             continue
         if write.problem is not None:
-            write.future.set_exception(write.problem)
+            write.future.set_exception(_raisable(write.problem))
         else:
             write.future.set_result(write.result)
+
+
+def _raisable(problem: BaseException) -> BaseException:
+    """What a coroutine can raise: a future refuses ``StopIteration`` (https://peps.python.org/pep-0479/)."""
+    if not isinstance(problem, StopIteration):
+        return problem
+    ours = RuntimeError("What was to be stored raised StopIteration. Nothing of it was written.")
+    ours.__cause__ = problem
+    return ours
