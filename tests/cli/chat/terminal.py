@@ -63,7 +63,8 @@ class Terminal:
         program.write_text("\n".join([*lines, "exec sh"]) + "\n")
         self._pid_file.unlink(missing_ok=True)
         self._run("kill-session", "-t", "test", check=False)
-        self._run("new-session", "-d", "-s", "test", *self._size, "sh", str(program))
+        outlives = (";", "set-option", "-s", "exit-empty", "off")  # else the next start may meet a server that ends
+        self._run("new-session", "-d", "-s", "test", *self._size, "sh", str(program), *outlives)
         self._run("set-option", "-t", "test", "remain-on-exit", "on", check=False)
 
     def _run(self, *words: str, check: bool = True) -> str:
