@@ -58,13 +58,9 @@ async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
     agent = agent.within(work.shared.store, work.shared.client)
     child = f"{beside.session}/{beside.call_id}"
     async with agent.session(child, resume=False) as session:
-        known = {
-            event.call
-            for event in await work.ledger.store.read(beside.session)
-            if isinstance(event, CallEnded) and event.purpose == "child"
-        }
-        model = (await session.meter()).request().model
-        await work.ledger.write([ChildStarted(call_id=beside.call_id, child=child, model=model)])
+        meter = await session.meter()
+        known = await _noted(beside) if meter.fold.spend.all.calls else set()
+        await work.ledger.write([ChildStarted(call_id=beside.call_id, child=child, model=meter.request().model)])
         mirroring = asyncio.create_task(_mirror(session, beside, known))
         try:
             await session.send(task, id=f"{child}/task")
@@ -80,6 +76,12 @@ async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
         return Output(result.text or "(The agent said nothing.)")
     said = f"The agent stopped ({result.reason}). {result.note}".rstrip()
     return Output(f"{said}\n{result.text}".rstrip(), is_error=True)
+
+
+async def _noted(beside: Beside) -> set[str]:
+    """Calls of children that the parent's ledger has. Reads all of it: for a child only that has made calls before."""
+    events = await beside.store.read(beside.session)
+    return {event.call for event in events if isinstance(event, CallEnded) and event.purpose == "child"}
 
 
 async def _cancel(session: Session) -> None:
