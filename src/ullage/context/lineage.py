@@ -37,6 +37,7 @@ class Whereabouts(NamedTuple):
     """Where a message is. ``holder`` is the id of the message in view that stands for it; empty where none does.
 
     ``passages`` are what happened to it, oldest first, through chains of summaries; what was undone is not among them.
+    ``rewound`` is what was taken back, a summary too whose compaction was undone.
     """
 
     message: str
@@ -81,6 +82,7 @@ class _Before(NamedTuple):
 
     name: str
     view: tuple[str, ...]
+    gone: frozenset[str]
     summary: str
     status: Status
     holder: str
@@ -117,7 +119,7 @@ class _Trace:
     def _added(self, message: Message) -> None:
         self.view.setdefault(message.id)
         if message.id == self.id:
-            self.status = "in view"
+            self.status, self.holder = "in view", message.id
             self.results = {part.id for part in message.of_type(ToolResultPart)}
 
     def _rewound(self, to: str) -> None:
@@ -128,26 +130,29 @@ class _Trace:
         if self.holder in gone:
             self.status = "rewound"
 
-    def _remember(self, name: str, summary: str) -> None:
+    def _remember(self, name: str, gone: frozenset[str], summary: str) -> None:
         if name:
-            held = _Before(name, tuple(self.view), summary, self.status, self.holder, len(self.passages))
+            held = _Before(name, tuple(self.view), gone, summary, self.status, self.holder, len(self.passages))
             self.before.append(held)
 
     def _pruned(self, event: Pruned) -> None:
-        self._remember(event.prune, "")
+        self._remember(event.prune, frozenset(), "")
         if self.results & set(event.parts) and self.holder == self.id and self.id in self.view:
             self.status = "cleared"
             self.passages.append(Passage("cleared", event.prune, why=event.reason))
 
     def _compacted(self, event: CompactionCommitted) -> None:
         summary = event.summary.id if event.summary is not None else ""
-        self._remember(event.compaction, summary)
+        gone = self.view.keys() & {*event.summarised, *(dropped.id for dropped in event.dropped)}
+        self._remember(event.compaction, frozenset(gone), summary)
         if self.holder in self.view:
             self._follow(event, summary)
-        for name in (*event.summarised, *(dropped.id for dropped in event.dropped)):
-            self.view.pop(name, None)
+        for name in gone:
+            del self.view[name]
         if summary:
             self.view = {summary: None, **self.view}
+        if summary == self.id:
+            self.status, self.holder = "in view", summary
 
     def _follow(self, event: CompactionCommitted, summary: str) -> None:
         for dropped in event.dropped:
@@ -167,10 +172,19 @@ class _Trace:
             return
         while self.before:
             held = self.before.pop()
-            added = [each for each in self.view if each not in held.view and each != held.summary]
-            self.view = dict.fromkeys((*held.view, *added))
-            if self.passages[held.passages :]:
-                self.status, self.holder = held.status, held.holder
-                del self.passages[held.passages :]
+            self._undo(held)
             if held.name == name:
                 return
+
+    def _undo(self, held: _Before) -> None:
+        there = [each for each in held.view if each in held.gone or each in self.view]
+        self.view = dict.fromkeys((*there, *(each for each in self.view if each != held.summary)))
+        if held.summary == self.id:
+            self.status = "rewound"
+        left = [passage for passage in self.passages if passage.compaction != held.name]
+        if len(left) == len(self.passages):
+            return
+        self.passages = left
+        if len(left) == held.passages:
+            self.holder = held.holder
+            self.status = held.status if held.holder in self.view else "rewound"
