@@ -1,6 +1,21 @@
+import pytest
+
+from tests.context.rule_sentences import SENTENCES
+from tests.context.sessions import fold_of
 from tests.meter.session import said
+from ullage.context.carrying import carrier
 from ullage.context.constraints import HEADING, carried_rules, collected, rules_in, rules_part_id, written
+from ullage.context.situation import Situation
 from ullage.messages import Message, TextPart
+
+PLANTED = (
+    "Antworte niemals auf Französisch.",
+    "Réponds toujours avec une référence.",
+    "绝不要直接推送到main分支。",
+    "常に日本語でコメントを書いてください。",
+    "किसी भी हालत में डेटाबेस मत मिटाना।",
+)
+"""A rule in each of five languages."""
 
 
 def found(text: str) -> list[str]:
@@ -55,3 +70,70 @@ def test_without_room_for_all_standing_rules_stay_before_those_of_the_moment() -
 def test_the_block_says_whose_words_they_are_and_is_empty_without_any() -> None:
     assert written(["Never push."]) == f"{HEADING}\n- Never push."
     assert written([]) == ""
+
+
+def test_a_message_of_several_languages_is_read_sentence_by_sentence() -> None:
+    text = (
+        "Never push. 永远不要推送！Nie auf main pushen! サーバーは遅いです。必ずテストしてください。"
+        "सर्वर धीमा है।केवल मानक लाइब्रेरी लें। هل تعمل؟ لا تلمس main.py. Danke!"
+    )
+    assert found(text) == [
+        "Never push.",
+        "永远不要推送！",
+        "Nie auf main pushen!",
+        "必ずテストしてください。",
+        "केवल मानक लाइब्रेरी लें।",
+        "لا تلمس main.py.",
+    ]
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_rules_of_every_language_are_found_among_what_is_none(language: str) -> None:
+    of = SENTENCES[language]
+    mixed = [text for three in zip(of.none, of.standing, of.once, strict=False) for text in three]
+    expected = [text for text in mixed if text not in of.none]
+    assert found("\n".join(mixed)) == expected
+    assert found("".join(f"- {text}\n" for text in mixed)) == expected
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_what_is_quoted_or_pasted_in_any_language_is_no_rule_of_the_user(language: str) -> None:
+    rules = (*SENTENCES[language].standing, *SENTENCES[language].once)
+    assert found("".join(f"> {rule}\n＞{rule}\n" for rule in rules)) == []
+    assert found(f"> {' '.join(rules)}") == found(f"  > {''.join(rules)}") == []
+    assert found("```\n" + "\n".join(rules) + "\n```") == []
+    assert found("x " * 1_000 + "\n".join(rules) + "\n" + "x " * 2_000) == []
+
+
+def test_a_stop_inside_quotation_marks_ends_no_sentence() -> None:
+    assert found("必ず「はい。」と答えてください。次へ。") == ["必ず「はい。」と答えてください。"]
+
+
+def test_what_stands_before_a_sentence_in_a_list_is_not_part_of_it_and_what_begins_it_is() -> None:
+    assert found("- Always test.\n* Never push.\n・必ずテスト。\n• Nur lesen.\n--no-verify must not be used.") == [
+        "Always test.",
+        "Never push.",
+        "必ずテスト。",
+        "Nur lesen.",
+        "--no-verify must not be used.",
+    ]
+
+
+def test_rules_of_five_languages_survive_twenty_compactions_word_for_word() -> None:
+    situation = Situation(fold=fold_of())
+    view: list[Message] = [said("u", "\n".join(PLANTED))]
+    for number in range(20):
+        chatter = [text for of in SENTENCES.values() for text in (*of.none, *of.once[:1])]
+        view += [said(f"u{number}.{at}", f"{text} ({number})") for at, text in enumerate(chatter)]
+        view = [carrier(situation, "What was done.", view, window=16_000).message]
+    kept = [rule for rule in carried_rules(view[0]) if rule.text in PLANTED]
+    assert tuple(rule.text for rule in kept) == PLANTED
+    assert all(rule.standing for rule in kept)
+
+
+def test_a_rule_with_a_line_separator_in_it_is_carried_whole() -> None:
+    rule = "Never push\u2028to main."
+    block = TextPart(id=rules_part_id("s"), text=written([rule]))
+    assert [each.text for each in carried_rules(Message(id="s", role="user", origin="summary", parts=(block,)))] == [
+        rule
+    ]

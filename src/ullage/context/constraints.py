@@ -1,7 +1,8 @@
 """Rules a user laid down, copied word for word by code: a summary may forget them, this does not.
 
-What is taken for a rule is a sentence of a user's own message with a word such as *always*, *never*, *must* or *don't*.
-Text that a user only passes on (quotes, code, the middle of something long) is no rule of theirs.
+What is taken for a rule is a sentence of a user's own message with a word such as *always*, *never*, *must* or *don't*,
+in the languages of ``rule_words.py``. Text that a user only passes on (quotes, code, the middle of something long) is
+no rule of theirs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ullage.context.cuts import is_request
+from ullage.context.rule_patterns import kind_of
 from ullage.messages import Message, TextPart
 
 HEADING: Final = "Rules the user laid down, word for word:"
@@ -22,18 +24,15 @@ OWN_WORDS: Final = 2_000
 """Characters at the begin and at the end of a message that are taken for the user's own words; between them is what
 was pasted."""
 
-_STANDING: Final = re.compile(
-    r"\b(always|never|from now on|under no circumstances|at all times|no matter what|in every|whenever|"
-    r"rule:|important:|remember)\b|\b(rule|constraint)\b\s*:",
-    re.IGNORECASE,
+_SENTENCE: Final = re.compile(
+    r"(?<=[.!?؟۔])\s+(?=\S)|\n+|(?<=[。！？｡।॥])(?![。！？｡।॥…」』）】》〉”’\"')\]])\s*|(?<=．)(?![．\d])\s*"
 )
-_ONCE: Final = re.compile(
-    r"\b(must|mustn['’]t|don['’]t|do not|should not|shouldn['’]t|may not|cannot|can['’]t|only|"
-    r"required?|forbidden|not allowed|make sure|ensure|prefer|avoid|without|instead of)\b",
-    re.IGNORECASE,
-)
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+")
+"""Between sentences: white space behind a full stop; scripts that write none there, or not always, have stops of their
+own, which may stand before a closing quote or bracket."""
+
+_BULLET: Final = re.compile(r"(?:[-*+•‣◦▪●○–—·]\s+|[・●○■◆]\s*)+")
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTE: Final = re.compile(r"^[ \t]*[>＞].*", re.MULTILINE)
 
 
 class Rule(NamedTuple):
@@ -49,14 +48,18 @@ def rules_in(message: Message) -> Iterator[Rule]:
         return
     for part in message.of_type(TextPart):
         for piece in _own_words(part.text):
-            for sentence in _SENTENCE.split(piece):
-                text = sentence.strip().lstrip("-*• ").strip()
-                if not text or len(text) > LONGEST or text.startswith(">"):
+            for sentence in _SENTENCE.split(_QUOTE.sub("", piece)):
+                text = _without_bullet(sentence.strip())
+                if not text or len(text) > LONGEST or text.startswith((">", "＞")):
                     continue
-                if _STANDING.search(text):
-                    yield Rule(text, True)
-                elif _ONCE.search(text):
-                    yield Rule(text, False)
+                kind = kind_of(text)
+                if kind is not None:
+                    yield Rule(text, kind == "standing")
+
+
+def _without_bullet(text: str) -> str:
+    bullet = _BULLET.match(text)
+    return text if bullet is None else text[bullet.end() :]
 
 
 def _own_words(text: str) -> tuple[str, ...]:
@@ -76,9 +79,9 @@ def carried_rules(message: Message) -> Iterator[Rule]:
         return
     for part in message.of_type(TextPart):
         if part.id == rules_part_id(message.id):
-            for line in part.text.splitlines():
+            for line in part.text.split("\n"):
                 if line.startswith("- "):
-                    yield Rule(line[2:], bool(_STANDING.search(line)))
+                    yield Rule(line[2:], kind_of(line[2:]) == "standing")
 
 
 def collected(leaving: Iterable[Message], *, most: float, count: Callable[[str], float]) -> tuple[str, ...]:
