@@ -1,0 +1,118 @@
+"""How many images and bytes one request may hold, as far as a provider has written it down.
+
+A limit stands here only where more than it is sure to be refused: what is taken out for it can't be seen by the model.
+Where two pages of a provider differ, it is the larger number; where a page speaks of some models, it is theirs alone. A
+model that is in no table, and a gateway or a server of one's own, has no limits here: a refusal teaches them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from ullage.messages import FilePart, ImagePart, Message, ToolResultPart
+from ullage.meter.limits import lookup
+
+
+class RequestLimits(NamedTuple):
+    """The most images and files, counted together, and the most bytes of the body; ``None`` is unknown."""
+
+    most_images: int | None = None
+    most_bytes: int | None = None
+
+
+class _Row(NamedTuple):
+    """What is documented for the models that ``model`` fits and whose window holds at most ``window`` tokens.
+
+    ``with_files``: files count as images do.
+    """
+
+    providers: tuple[str, ...]
+    model: str
+    most_images: int | None
+    most_bytes: int | None
+    sources: tuple[str, ...]
+    window: int | None = None
+    with_files: bool = False
+
+
+_MB: Final = 1_000_000
+_NARROW: Final = 200_000
+_BEDROCK: Final = ("bedrock", "amazon-bedrock", "aws")
+_VERTEX: Final = ("vertex", "google-vertex")
+
+_CLAUDE: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
+_CLAUDE_BYTES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
+_BEDROCK_BYTES: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html"
+_VERTEX_BYTES: Final = "https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai"
+_GEMINI: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
+_GEMINI_BYTES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
+_GEMINI_VERTEX: Final = "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding"
+_OPENAI: Final = "https://developers.openai.com/api/docs/guides/images-vision"
+_AZURE: Final = "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/quotas-limits"
+_MISTRAL: Final = "https://docs.mistral.ai/capabilities/vision/"
+_GROQ: Final = "https://console.groq.com/docs/vision"
+
+ROWS: Final = (
+    _Row(("anthropic",), "claude", 100, 32 * _MB, (_CLAUDE, _CLAUDE_BYTES), window=_NARROW, with_files=True),
+    _Row(("anthropic",), "claude", 600, 32 * _MB, (_CLAUDE, _CLAUDE_BYTES), with_files=True),
+    _Row(_BEDROCK, "claude", 100, 20 * _MB, (_CLAUDE, _BEDROCK_BYTES), window=_NARROW, with_files=True),
+    _Row(_BEDROCK, "claude", 600, 20 * _MB, (_CLAUDE, _BEDROCK_BYTES), with_files=True),
+    _Row(_VERTEX, "claude", 100, 30 * _MB, (_CLAUDE, _VERTEX_BYTES), window=_NARROW, with_files=True),
+    _Row(_VERTEX, "claude", 600, 30 * _MB, (_CLAUDE, _VERTEX_BYTES), with_files=True),
+    _Row(("openai",), r"gpt|^o[1-9]", 1_500, 512 * _MB, (_OPENAI,)),
+    _Row(("azure",), r"gpt-4o|gpt-4\.1", 50, None, (_AZURE,)),
+    _Row(("google",), r"^(?!.*image).*gemini", 3_600, 100 * _MB, (_GEMINI, _GEMINI_BYTES)),
+    _Row(_VERTEX, r"^(?!.*image).*gemini", 3_000, None, (_GEMINI_VERTEX,)),
+    _Row(("mistral",), "", 8, None, (_MISTRAL,)),
+    _Row(("groq",), "llama-4", 5, 4 * _MB, (_GROQ,)),
+)
+"""The first that fits counts. xAI takes any number (https://docs.x.ai/docs/guides/image-understanding); of Bedrock's
+other models Amazon says that it sets none itself
+(https://docs.aws.amazon.com/bedrock/latest/userguide/inference-api-restrictions.html)."""
+
+MANY_IMAGES: Final = 20
+MANY_IMAGES_PX: Final = 2_000
+"""Above so many images Claude takes none with a longer side: https://platform.claude.com/docs/en/build-with-claude/vision.
+It is no overflow by its wording, and would end the turn."""
+
+
+def request_limits(provider: str, model: str, messages: Iterable[Message] = ()) -> RequestLimits:
+    """What a request with these messages may hold at the most.
+
+    The messages matter where files don't count among the images, and where large images may only be few.
+    """
+    row = _row(provider.lower(), model.lower())
+    if row is None:
+        return RequestLimits()
+    media = tuple(_media(messages))
+    most = row.most_images
+    if most is not None and not row.with_files:
+        most += sum(isinstance(part, FilePart) for part in media)
+    if row.model == "claude" and any(_side(part) > MANY_IMAGES_PX for part in media):
+        most = MANY_IMAGES
+    return RequestLimits(most, row.most_bytes)
+
+
+def _row(provider: str, model: str) -> _Row | None:
+    known = lookup(provider, model)
+    if known is None:
+        return None
+    for row in ROWS:
+        is_wide = row.window is not None and (known.window is None or known.window > row.window)
+        if provider in row.providers and re.search(row.model, model) and not is_wide:
+            return row
+    return None
+
+
+def _media(messages: Iterable[Message]) -> Iterator[ImagePart | FilePart]:
+    for message in messages:
+        for part in message.parts:
+            for one in part.content if isinstance(part, ToolResultPart) else (part,):
+                if isinstance(one, ImagePart | FilePart):
+                    yield one
+
+
+def _side(part: ImagePart | FilePart) -> int:
+    return max(part.width or 0, part.height or 0) if isinstance(part, ImagePart) else 0
