@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from tests.context.sessions import words
+from ullage.encoding import decode_event
 from ullage.events import Event, MessageAdded, Pinned, SessionStarted
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.runtime.agent import Agent
@@ -17,6 +18,7 @@ from ullage.runtime.session import Session
 from ullage.simulators import Scenario, Server
 from ullage.simulators.scenario import read
 from ullage.simulators.server import Exchange
+from ullage.store.export import export_lines
 from ullage.store.sqlite import SqliteStore
 
 T = TypeVar("T")
@@ -166,6 +168,12 @@ async def conversing(agent: Agent) -> AsyncIterator[Session]:
     """The session, open."""
     async with agent.session(SESSION) as session:
         yield session
+
+
+async def exported(session: Session) -> list[Message]:
+    """The conversation as the session's file has it, compactions or not."""
+    lines = [line async for line in export_lines((await session.look()).shared.store, session.id)]
+    return [event.message for event in map(decode_event, lines[1:]) if isinstance(event, MessageAdded)]
 
 
 # -- what the double saw --

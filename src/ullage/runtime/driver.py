@@ -150,7 +150,7 @@ class Driver:
                     listening.result()
                 await work.ledger.catch_up()
                 await arrange(work)
-                if work.ledger.loop.turn and lacks_limits(work):
+                if _is_to_call(work.ledger.loop) and lacks_limits(work):
                     await self._interruptible(work, learn_limits(work))
                     continue
                 step = decide(self._situation(work))
@@ -318,6 +318,11 @@ class Driver:
         for name in step.messages:
             events += [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=waiting[name])]
         await work.ledger.write(events, exact=True, durable=True)
+
+
+def _is_to_call(loop: Loop) -> bool:
+    """Whether a model may be called next: in a turn, or for a compaction that was asked for; not while one cancels."""
+    return bool(loop.turn or loop.compact_asked is not None) and not loop.cancel
 
 
 def _persisted(loop: Loop, partial: Message | None) -> Persisted:
