@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -172,8 +173,9 @@ async def conversing(agent: Agent) -> AsyncIterator[Session]:
 
 async def exported(session: Session) -> list[Message]:
     """The conversation as the session's file has it, compactions or not."""
-    lines = [line async for line in export_lines((await session.look()).shared.store, session.id)]
-    return [event.message for event in map(decode_event, lines[1:]) if isinstance(event, MessageAdded)]
+    head, *lines = [line async for line in export_lines((await session.look()).shared.store, session.id)]
+    events = map(decode_event, lines[: json.loads(head)["events"]])
+    return [event.message for event in events if isinstance(event, MessageAdded)]
 
 
 # -- what the double saw --
@@ -187,6 +189,11 @@ def generated(server: Server) -> list[Exchange]:
 def heard(exchange: Exchange) -> str:
     """All of a request as text, as the double got it."""
     return json.dumps(exchange.body, ensure_ascii=False)
+
+
+def sent(exchange: Exchange) -> str:
+    """All of a request without the ids of the answers in it, which the double numbers by its requests."""
+    return re.sub(r'"id": "msg_\w+"', '"id": ""', heard(exchange))
 
 
 def is_summary_call(exchange: Exchange) -> bool:

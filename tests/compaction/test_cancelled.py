@@ -33,12 +33,12 @@ from tests.compaction.stage import (
     agent_on,
     exported,
     generated,
-    heard,
     imported,
     is_summary_call,
     of_kind,
     refused,
     script,
+    sent,
     turns,
 )
 from tests.sweeps.points import spread
@@ -147,7 +147,7 @@ async def cancelled_at(stage: Stage, name: str, moment: str) -> Outcome:
         await session.wait()
         await goes_on(session, "next")
         view, events = await session.messages(), await session.history()
-        return Outcome(events, answer, view, await exported(session), heard(generated(stage.server)[-1]))
+        return Outcome(events, answer, view, await exported(session), sent(generated(stage.server)[-1]))
 
 
 async def rehearsed(stage: Stage) -> list[str]:
@@ -227,7 +227,7 @@ async def test_a_compaction_that_was_asked_for_is_cancelled_at_each_of_its_momen
                 if name == "new":
                     await session.compact()
                 await goes_on(session, "queued", "next")
-            expected[name] = heard(generated(server)[-1])
+            expected[name] = sent(generated(server)[-1])
         assert expected["old"] != expected["new"]
         seen = Counter[str]()
         moments = await rehearsed(stage)

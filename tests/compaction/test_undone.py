@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,12 +18,12 @@ from tests.compaction.stage import (
     agent_on,
     exported,
     generated,
-    heard,
     imported,
     is_summary_call,
     of_kind,
     refused,
     script,
+    sent,
     turns,
 )
 from tests.context.sessions import words
@@ -32,7 +31,6 @@ from ullage.events import CompactionCommitted, CompactionRolledBack
 from ullage.messages import Message
 from ullage.runtime.opening import MADE_BY
 from ullage.simulators import running
-from ullage.simulators.server import Exchange
 from ullage.store.sqlite import SqliteStore
 
 WINDOW = 150_000
@@ -93,11 +91,6 @@ async def checkpoint(path: Path) -> int:
     await store.close()
     assert found is not None
     return found.seq
-
-
-def sent(exchange: Exchange) -> str:
-    """A request as it was sent, without the ids of answers in it: the double numbers them by its requests."""
-    return re.sub(r'"id": "msg_\w+"', '"id": ""', heard(exchange))
 
 
 def said(messages: Sequence[Message]) -> list[tuple[str, object]]:
