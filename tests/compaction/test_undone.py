@@ -16,18 +16,23 @@ from tests.compaction.stage import (
     SYSTEM,
     Dialect,
     agent_on,
+    answered,
+    called,
     exported,
+    gave,
     generated,
     imported,
     is_summary_call,
     of_kind,
     refused,
+    said,
     script,
     sent,
     turns,
 )
 from tests.context.sessions import words
-from ullage.events import CompactionCommitted, CompactionRolledBack
+from ullage.context.rules import NOTICE
+from ullage.events import CompactionCommitted, CompactionRolledBack, Pruned
 from ullage.messages import Message
 from ullage.runtime.opening import MADE_BY
 from ullage.simulators import running
@@ -93,7 +98,7 @@ async def checkpoint(path: Path) -> int:
     return found.seq
 
 
-def said(messages: Sequence[Message]) -> list[tuple[str, object]]:
+def without_ids(messages: Sequence[Message]) -> list[tuple[str, object]]:
     """Messages without the ids that calls have, which depend on how many were made."""
     return [(message.role, [getattr(part, "text", part.id) for part in message.parts]) for message in messages]
 
@@ -112,4 +117,40 @@ async def test_uncompact_from_a_checkpoint_restores_the_exact_bytes_one_compacti
     assert two.bodies[-3] != one.bodies[-3] != none.bodies[-3]
     assert two.bodies[-2] == one.bodies[-2]
     assert two.bodies[-1] == none.bodies[-1]
-    assert said(two.exported) == said(one.exported) == said(none.exported)
+    assert without_ids(two.exported) == without_ids(one.exported) == without_ids(none.exported)
+
+
+async def test_a_prune_undone_from_a_checkpoint_gives_the_results_back_to_the_byte(tmp_path: Path) -> None:
+    """The same is said twice: where there is no room and old results are cleared for it, and where there is."""
+    bodies: list[str] = []
+    for name, window in (("cleared", 110_000), ("whole", 1_000_000)):
+        with running(script(ANTHROPIC, window=1_000_000), seed=1) as server:
+            path = tmp_path / f"{name}.db"
+            await imported(path, [message for number in range(260) for message in looked(number)])
+            async with agent_on(server, path, ANTHROPIC, window=window, protect_tokens=5_000).session(
+                SESSION
+            ) as session:
+                for number in range(2):
+                    await session.ask(f"And cask {number}?")
+                events = await session.history()
+            pruned = of_kind(events, Pruned)
+            assert len(pruned) == (name == "cleared") and not of_kind(events, CompactionCommitted)
+            steps: list[tuple[Any, str]] = [("uncompact", each.prune) for each in pruned]
+            settings = {"system": SYSTEM, "window": 1_000_000, **ANTHROPIC.settings(server)}
+            stands = await checkpoint(path)
+            assert all(each.seq < stands for each in pruned), "the checkpoint is older than the prune"
+            opened = await Elsewhere(file=str(path), settings=settings, steps=(*steps, ("say", "so"))).here()
+            assert opened == stands, "it was not opened from the checkpoint"
+            bodies.append(sent(generated(server)[-1]))
+            assert (NOTICE in sent(generated(server)[-2])) == (name == "cleared")
+    assert bodies[0] == bodies[1]
+
+
+def looked(number: int) -> list[Message]:
+    """A turn of little but a result."""
+    return [
+        said(f"u{number}", f"Look at cask {number}."),
+        called(f"a{number}"),
+        gave(f"r{number}", f"a{number}", words(300, number)),
+        answered(f"b{number}", "It is whole."),
+    ]
