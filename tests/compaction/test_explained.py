@@ -78,7 +78,7 @@ def look(at: str) -> str:
     return f"result-{number:03} {words(SIZES[number % len(SIZES)], number)}"
 
 
-SIZES = (20, 700, 500, 700)
+SIZES = (20, 800, 500, 800)
 """Words of a result: from too short to be cleared to worth it."""
 
 
@@ -88,7 +88,7 @@ def lines(count: int) -> list[dict[str, Any]]:
     for n in reversed(range(count)):
         calls = [{"name": "look", "arguments": {"at": f"call-{n:03}"}}]
         made.append({"when": {"contains": f"ask-{n:03}", "after": "user"}, "reasoning": "I look.", "calls": calls})
-        text = f"answer-{n:03} {words(30, 500 + n)}"
+        text = f"answer-{n:03} {words(10, 500 + n)}"
         made.append({"when": {"contains": f"result-{n:03}", "after": "tool"}, "text": text})
     return made
 
@@ -306,7 +306,8 @@ async def test_what_is_told_of_every_message_is_borne_out_by_the_next_request(
     seen = Counter[Status]()
     with running(script(dialect, *lines(begun + life.turns), window=WINDOW, summary=life.summary)) as server:
         await imported(tmp_path / "s.db", life.before)
-        agent = agent_on(server, tmp_path / "s.db", dialect, window=WINDOW, tools=[look], strategies=life.strategies)
+        settings = {"window": WINDOW, "protect_tokens": 1_500, "tools": [look], "strategies": life.strategies}
+        agent = agent_on(server, tmp_path / "s.db", dialect, **settings)
         async with agent.session(SESSION) as session:
             changes = 0
             for number in range(begun, begun + life.turns):
@@ -314,7 +315,7 @@ async def test_what_is_told_of_every_message_is_borne_out_by_the_next_request(
                 now = len(of_kind(events, CompactionCommitted)) + len(of_kind(events, Pruned))
                 is_due, changes = now > changes or number == begun + life.turns - 1, now
                 told = await all_told(session, events) if is_due else {}
-                await session.send(f"ask-{number:03} {words(30, number)}")
+                await session.send(f"ask-{number:03} {words(10, number)}")
                 result = await session.wait()
                 assert result.reason == "finished", result.note
                 if is_due and is_as_it_was(await session.history(after=len(events))):
@@ -365,3 +366,9 @@ def test_what_was_rewound_does_not_come_back_with_a_compaction_or_a_prune_that_i
 def test_a_message_written_anew_after_it_left_stands_for_itself_again() -> None:
     again = explain("u0", [*ADDED, SUMMED_UP, MessageReplaced(message=said("u0", "again"))])
     assert (again.status, again.holder) == ("in view", "u0")
+
+
+def test_a_summary_behind_a_system_message_is_rewound_with_what_follows_that() -> None:
+    system = MessageAdded(message=Message(id="s", role="system", parts=(TextPart(id="s.0", text="Be brief."),)))
+    where = explain("u0", [system, *ADDED, SUMMED_UP, Rewound(to="s")])
+    assert (where.status, where.holder) == ("rewound", "")

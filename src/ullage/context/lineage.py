@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from ullage.events import (
@@ -98,6 +99,7 @@ class _Trace:
         self.status: Status = "unknown"
         self.passages: list[Passage] = []
         self.view: dict[str, None] = {}
+        self.system: set[str] = set()
         self.results: set[str] = set()
         self.before: list[_Before] = []
 
@@ -118,6 +120,8 @@ class _Trace:
 
     def _added(self, message: Message) -> None:
         self.view.setdefault(message.id)
+        if message.role == "system":
+            self.system.add(message.id)
         if message.id == self.id:
             self.status, self.holder = "in view", message.id
             self.results = {part.id for part in message.of_type(ToolResultPart)}
@@ -150,7 +154,8 @@ class _Trace:
         for name in gone:
             del self.view[name]
         if summary:
-            self.view = {summary: None, **self.view}
+            leading = takewhile(self.system.__contains__, self.view)
+            self.view = {**dict.fromkeys(leading), summary: None, **self.view}
         if summary == self.id:
             self.status, self.holder = "in view", summary
 
