@@ -55,6 +55,7 @@ def test_too_many_bytes_are_told_from_too_many_tokens() -> None:
     [
         ("anthropic too many images", 100),
         ("anthropic too much media", 100),
+        ("anthropic many images, one of them large", 20),
         ("vllm images", 5),
         ("opencode images", 50),
         ("copilot images", 10),
@@ -64,6 +65,17 @@ def test_too_many_images_are_told_from_too_many_tokens_with_how_many_are_taken(n
     found = problem(OVERFLOWS[name])
     assert isinstance(found, TooManyImages)
     assert found.most == most
+
+
+def test_older_words_for_a_large_image_among_many_are_read_too() -> None:
+    """https://github.com/langgenius/dify/issues/11177"""
+    found = recognise(
+        400,
+        "messages.38.content.1.image.source.base64.data: At least one of the image dimensions exceeds max allowed size "
+        "for many-images requests: 2000 pixels",
+    )
+    assert found is not None and found.wording.in_images
+    assert found.measures == Measures(most=20)
 
 
 def test_how_many_bytes_are_taken_is_read() -> None:

@@ -65,6 +65,8 @@ def test_of_large_images_claude_takes_twenty_wherever_they_stand() -> None:
     assert request_limits("anthropic", "claude-opus-4-6", [seen(30), large]).most_images == 20
     assert request_limits("bedrock", "anthropic.claude-haiku-4-5", [inside]).most_images == 20
     assert request_limits("anthropic", "claude-opus-4-6", [seen(30, px=2_000)]).most_images == 600
+    assert request_limits("anthropic", "claude-opus-4-6", [seen(1, files=5), large]).most_images == 20 + 5
+    assert request_limits("anthropic", "claude-haiku-4-5", [seen(1, files=95), large]).most_images == 100
     assert request_limits("openai", "gpt-5.5", [large]).most_images == 1_500
 
 

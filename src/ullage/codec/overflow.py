@@ -33,8 +33,9 @@ class Wording(NamedTuple):
     """How one server says that a request is too long.
 
     ``in_bytes``: what was too long is the body, not the tokens. ``in_images``: there were too many of them, and of
-    files where they are counted with them; ``{most}`` is how many are taken, of either. ``input_alone``: the limit it
-    names is not the window but the most that may be sent, without the output.
+    files where they are counted with them; ``{most}`` is how many are taken, of either, and ``most`` the same where the
+    wording does not say it. ``input_alone``: the limit it names is not the window but the most that may be sent,
+    without the output.
     """
 
     provider: str
@@ -43,7 +44,11 @@ class Wording(NamedTuple):
     in_bytes: bool = False
     in_images: bool = False
     input_alone: bool = False
+    most: int | None = None
 
+
+MANY_IMAGES: Final = 20
+"""The most images of which one may be large, for Claude: https://platform.claude.com/docs/en/build-with-claude/vision."""
 
 _GH: Final = "https://github.com/"
 _VALS: Final = _GH + "vals-ai/model-library (tests: messages collected from the providers)"
@@ -75,6 +80,13 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         r"too much media: \d+ document pages \+ \d+ images > {most}",
         _GH + "anthropics/claude-code/issues/3397",
         in_images=True,
+    ),
+    Wording(
+        "anthropic",
+        r"image dimensions exceeds? max allowed size for many-images? requests",
+        _GH + "anthropics/claude-code/issues/52220",
+        in_images=True,
+        most=MANY_IMAGES,
     ),
     # OpenAI and those who took over its sentence: Azure, DeepSeek, vLLM, OpenRouter's providers
     Wording("openai", r"exceeds the context window of this model", _GH + "dyad-sh/dyad/issues/1672"),
@@ -348,7 +360,7 @@ def recognise(status: int | None, text: str) -> Verdict | None:
     for row in _ROWS:
         match = row.pattern.search(text)
         if match:
-            return Verdict(row.wording, _measures(match, text))
+            return Verdict(row.wording, _measures(match, text, row.wording.most))
     if status == 413:
         return Verdict(Wording("", "", _PI, in_bytes=bool(text.strip())), Measures())
     return None
@@ -373,7 +385,7 @@ def overflowed(answer: Answer, window: int | None = None) -> Measures | None:
     return None
 
 
-def _measures(match: re.Match[str], text: str) -> Measures:
+def _measures(match: re.Match[str], text: str, most: int | None) -> Measures:
     found = {name: int(value.replace(",", "")) for name, value in match.groupdict().items() if value is not None}
     if not found and "n_ctx" in text:
         named = _LLAMA_CPP.search(text)
@@ -381,4 +393,4 @@ def _measures(match: re.Match[str], text: str) -> Measures:
     count, output = found.get("count"), found.get("output")
     if count is None and "total" in found and output is not None:
         count = found["total"] - output
-    return Measures(found.get("limit"), count, output, found.get("most"))
+    return Measures(found.get("limit"), count, output, found.get("most", most))

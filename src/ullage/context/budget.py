@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from ullage.context.request_limits import RequestLimits, request_limits
 from ullage.context.situation import Situation
 from ullage.errors import BodyTooLarge, Overflow, TooManyImages
 from ullage.meter.reading import Reading
@@ -100,12 +101,6 @@ def correction_of(refusal: Overflow, used: int, window: int | None) -> float:
     return max(1.0, UNSEEN * known / used) if known is not None and used < known else 1.0
 
 
-BODY_BYTES: Final = {"anthropic": 32_000_000, "google": 20_000_000, "vertex": 20_000_000, "bedrock": 20_000_000}
-"""Bytes of a request body by provider, as documented: https://platform.claude.com/docs/en/api/errors (32 MB),
-https://ai.google.dev/gemini-api/docs/image-understanding (20 MB inline), and for Bedrock
-https://platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock (20 MB)."""
-
-
 def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     """The most bytes a body may have after this refusal; ``None`` where bytes were not the reason.
 
@@ -114,19 +109,23 @@ def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     if not isinstance(refusal, BodyTooLarge):
         return None
     sent = situation.fixed_bytes + sum(situation.bytes.values())
-    known = refusal.most if refusal.most is not None else BODY_BYTES.get(situation.fold.provider)
+    known = refusal.most if refusal.most is not None else _documented(situation).most_bytes
     return known if known is not None and known < sent else sent // 2
 
 
 def image_limit_of(refusal: Overflow, situation: Situation) -> int | None:
     """The most images and files a request may have after this refusal; ``None`` where they were not the reason.
 
-    Where it was not named, or was not exceeded by our count, it is half of what was sent.
+    Where it was not named and is not known, or was not exceeded by our count, it is half of what was sent.
     """
     if not isinstance(refusal, TooManyImages):
         return None
-    known = refusal.most
+    known = refusal.most if refusal.most is not None else _documented(situation).most_images
     return known if known is not None and known < situation.images else situation.images // 2
+
+
+def _documented(situation: Situation) -> RequestLimits:
+    return request_limits(situation.fold.provider, situation.fold.model, situation.messages)
 
 
 def should_prepare(reading: Reading, soft: float | None) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from ullage.codec.overflow import MANY_IMAGES
 from ullage.messages import FilePart, ImagePart, Message, ToolResultPart
 from ullage.meter.limits import lookup
 
@@ -43,9 +44,17 @@ _BEDROCK: Final = ("bedrock", "amazon-bedrock", "aws")
 _VERTEX: Final = ("vertex", "google-vertex")
 
 _CLAUDE: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
-_CLAUDE_BYTES: Final = "https://platform.claude.com/docs/en/api/overview#request-size-limits"
-_BEDROCK_BYTES: Final = "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html"
-_VERTEX_BYTES: Final = "https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai"
+_OWN_CLAUDE: Final = (
+    _CLAUDE,
+    "https://platform.claude.com/docs/en/api/overview#request-size-limits",
+    "https://platform.claude.com/docs/en/api/errors",
+)
+_BEDROCK_CLAUDE: Final = (
+    _CLAUDE,
+    "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html",
+    "https://platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock",
+)
+_VERTEX_CLAUDE: Final = (_CLAUDE, "https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai")
 _GEMINI: Final = "https://ai.google.dev/gemini-api/docs/image-understanding"
 _GEMINI_BYTES: Final = "https://ai.google.dev/gemini-api/docs/file-input-methods"
 _GEMINI_VERTEX: Final = "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding"
@@ -55,12 +64,12 @@ _MISTRAL: Final = "https://docs.mistral.ai/capabilities/vision/"
 _GROQ: Final = "https://console.groq.com/docs/vision"
 
 ROWS: Final = (
-    _Row(("anthropic",), "claude", 100, 32 * _MB, (_CLAUDE, _CLAUDE_BYTES), window=_NARROW, with_files=True),
-    _Row(("anthropic",), "claude", 600, 32 * _MB, (_CLAUDE, _CLAUDE_BYTES), with_files=True),
-    _Row(_BEDROCK, "claude", 100, 20 * _MB, (_CLAUDE, _BEDROCK_BYTES), window=_NARROW, with_files=True),
-    _Row(_BEDROCK, "claude", 600, 20 * _MB, (_CLAUDE, _BEDROCK_BYTES), with_files=True),
-    _Row(_VERTEX, "claude", 100, 30 * _MB, (_CLAUDE, _VERTEX_BYTES), window=_NARROW, with_files=True),
-    _Row(_VERTEX, "claude", 600, 30 * _MB, (_CLAUDE, _VERTEX_BYTES), with_files=True),
+    _Row(("anthropic",), "claude", 100, 32 * _MB, _OWN_CLAUDE, window=_NARROW, with_files=True),
+    _Row(("anthropic",), "claude", 600, 32 * _MB, _OWN_CLAUDE, with_files=True),
+    _Row(_BEDROCK, "claude", 100, 20 * _MB, _BEDROCK_CLAUDE, window=_NARROW, with_files=True),
+    _Row(_BEDROCK, "claude", 600, 20 * _MB, _BEDROCK_CLAUDE, with_files=True),
+    _Row(_VERTEX, "claude", 100, 30 * _MB, _VERTEX_CLAUDE, window=_NARROW, with_files=True),
+    _Row(_VERTEX, "claude", 600, 30 * _MB, _VERTEX_CLAUDE, with_files=True),
     _Row(("openai",), r"gpt|^o[1-9]", 1_500, 512 * _MB, (_OPENAI,)),
     _Row(("azure",), r"gpt-4o|gpt-4\.1", 50, None, (_AZURE,)),
     _Row(("google",), r"^(?!.*image).*gemini", 3_600, 100 * _MB, (_GEMINI, _GEMINI_BYTES)),
@@ -72,10 +81,9 @@ ROWS: Final = (
 other models Amazon says that it sets none itself
 (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-api-restrictions.html)."""
 
-MANY_IMAGES: Final = 20
 MANY_IMAGES_PX: Final = 2_000
-"""Above so many images Claude takes none with a longer side: https://platform.claude.com/docs/en/build-with-claude/vision.
-It is no overflow by its wording, and would end the turn."""
+"""Above so many images (``overflow.MANY_IMAGES``) Claude takes none with a longer side:
+https://platform.claude.com/docs/en/build-with-claude/vision."""
 
 
 def request_limits(provider: str, model: str, messages: Iterable[Message] = ()) -> RequestLimits:
@@ -87,11 +95,12 @@ def request_limits(provider: str, model: str, messages: Iterable[Message] = ()) 
     if row is None:
         return RequestLimits()
     media = tuple(_media(messages))
+    files = sum(isinstance(part, FilePart) for part in media)
     most = row.most_images
     if most is not None and not row.with_files:
-        most += sum(isinstance(part, FilePart) for part in media)
-    if row.model == "claude" and any(_side(part) > MANY_IMAGES_PX for part in media):
-        most = MANY_IMAGES
+        most += files
+    if most is not None and row.model == "claude" and any(_side(part) > MANY_IMAGES_PX for part in media):
+        most = min(most, MANY_IMAGES + files)
     return RequestLimits(most, row.most_bytes)
 
 
