@@ -1,3 +1,4 @@
+import base64
 from collections.abc import Iterator
 from typing import Any
 
@@ -148,6 +149,17 @@ def prefix_changed(talk: Talk) -> Case:
 
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+
+
+def image(data: bytes) -> Body:
+    source = {"type": "base64", "media_type": "image/any", "data": base64.b64encode(data).decode()}
+    return {"type": "image", "source": source}
+
+
+def png(width: int, height: int) -> Body:
+    return image(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4) + height.to_bytes(4))
+
+
 DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
 SIGNED = "`signature` in `thinking` block"
 CASES: dict[str, Maker] = {
@@ -291,6 +303,12 @@ CASES: dict[str, Maker] = {
         ask(user([IMAGE] * 60 + [DOCUMENT] * 41)),
         ask(user([IMAGE] * 60 + [DOCUMENT] * 40)),
     ),
+    "image_too_large_among_many": of(
+        "messages.0.content.20.image.source.base64.data: At least one of the image dimensions exceed max allowed size "
+        "for many-image requests: 2000 pixels",
+        ask(user([*[IMAGE] * 20, png(20, 2_001)])),
+        ask(user([*[IMAGE] * 20, png(2_000, 2_000)])),
+    ),
 }
 
 
@@ -391,6 +409,32 @@ def test_images_in_results_are_counted_and_a_scenario_may_take_fewer() -> None:
         refused, taken = (ask(*history, each, tools=[tool]) for each in results)
         says = "too many images and documents: 4 + 0 > 3"
         prove(Talk(server), "anthropic", "too_many_images", Case(says, refused, taken))
+
+
+def test_a_large_image_is_taken_among_twenty_and_no_document_counts(talk: Talk) -> None:
+    talk.ok("anthropic", ask(user([*[IMAGE] * 19, *[DOCUMENT] * 10, png(2_001, 20)])))
+
+
+def test_a_large_image_in_a_result_is_named_by_its_place(talk: Talk) -> None:
+    result = {**tool_result(), "content": [IMAGE, png(9_000, 20)]}
+    seen = [user([IMAGE] * 19), assistant([tool_use()]), user([result])]
+    given = talk.send("anthropic", ask(*seen, tools=[TOOL]))
+    assert given.json()["error"]["message"].startswith("messages.2.content.0.tool_result.content.1.image.source.base64")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GIF89a\x14\x00\xd1\x07",
+        b"RIFF....WEBPVP8 " + b"\0" * 10 + b"\xd1\x07\x14\x00",
+        b"RIFF....WEBPVP8L....\x2f\xd0\x07\x00\x00",
+        b"RIFF....WEBPVP8X" + b"\0" * 8 + b"\x13\x00\x00\xd0\x07\x00",
+        b"\xff\xd8\xff\xe0\x00\x04\0\0\xff\xc2\x00\x0b\x08\x07\xd1\x00\x14\x03",
+    ],
+    ids=["gif", "webp", "lossless webp", "extended webp", "jpeg"],
+)
+def test_the_size_of_an_image_is_read_from_any_kind(talk: Talk, data: bytes) -> None:
+    assert talk.send("anthropic", ask(user([*[IMAGE] * 20, image(data)]))).status_code == 400
 
 
 def test_input_and_answer_together_must_fit(tight: Talk) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ullage.simulators.anthropic.pixels import longest_side
 from ullage.simulators.anthropic.rules import RULES
 from ullage.simulators.refusal import refuse
 from ullage.simulators.wire import Call
@@ -140,20 +141,38 @@ MOST_IMAGES_WIDE = 600
 _WIDE = 200_000
 
 
+MANY_IMAGES = 20
+MANY_IMAGES_PX = 2_000
+"""Above so many images none may have a longer side; the same page."""
+
+
 def check_media(call: Call) -> None:
-    """As many images and documents as the model takes, those in results among them."""
-    images, documents = (sum(_media(call.body["messages"], kind)) for kind in ("image", "document"))
+    """As many images and documents as the model takes, those in results among them; none large where they are many."""
+    found = list(_media(call.body["messages"]))
+    images = [(path, block) for path, block in found if block["type"] == "image"]
+    documents = len(found) - len(images)
     most = call.memory.scenario.max_images or (MOST_IMAGES_WIDE if call.model.window > _WIDE else MOST_IMAGES)
-    if images + documents > most:
-        raise refuse(RULES, "too_many_images", images=images, documents=documents, most=most)
+    if len(found) > most:
+        raise refuse(RULES, "too_many_images", images=len(images), documents=documents, most=most)
+    for path, image in images if len(images) > MANY_IMAGES else ():
+        if longest_side(image.get("source")) > MANY_IMAGES_PX:
+            raise refuse(RULES, "image_too_large_among_many", path=path, most=MANY_IMAGES_PX)
 
 
-def _media(messages: list[dict[str, Any]], kind: str) -> Iterator[int]:
-    for message in messages:
-        for block in blocks(message):
-            yield block.get("type") == kind
+def _media(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Images and documents with their paths."""
+    for index, message in enumerate(messages):
+        for at, block in enumerate(blocks(message)):
+            path = f"messages.{index}.content.{at}"
+            yield from _medium(path, block)
             if block.get("type") == "tool_result":
-                yield from (inner.get("type") == kind for inner in blocks(block))
+                for inner_at, inner in enumerate(blocks(block)):
+                    yield from _medium(f"{path}.tool_result.content.{inner_at}", inner)
+
+
+def _medium(path: str, block: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if block.get("type") in ("image", "document"):
+        yield path, block
 
 
 def check_pairs(messages: list[dict[str, Any]]) -> None:

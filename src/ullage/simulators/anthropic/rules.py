@@ -155,6 +155,11 @@ RULES: Final[Mapping[str, Rule]] = {
         "https://github.com/anthropics/claude-code/issues/11302",
     ),
     "too_many_images": Rule("too many images and documents: {images} + {documents} > {most}", f"{_CLAUDE_CODE}23392"),
+    "image_too_large_among_many": Rule(
+        "{path}.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image "
+        "requests: {most} pixels",
+        f"{_CLAUDE_CODE}52220",
+    ),
     "prompt_too_long": Rule("prompt is too long: {count} tokens > {window} maximum", f"{_CLAUDE_CODE}12186"),
     "sum_too_long": Rule(
         "input length and `max_tokens` exceed context limit: {count} + {asked} > {window}, decrease input length or "
