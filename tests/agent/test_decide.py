@@ -525,6 +525,8 @@ ROOMS = [
     (Room(high=100, input_limit=100), True, CallModel()),
     (Room(high=101, input_limit=100), True, Compact("limit")),
     (Room(high=10**9), True, CallModel()),
+    (Room(high=1, is_over_request=True), True, Compact("limit")),
+    (Room(high=1, is_over_request=True), False, CallModel()),
     (Room(high=70, window=100, max_output=30), False, CallModel()),
     (Room(high=70, window=100, max_output=31), False, CallModel(30)),
     (Room(high=120, window=100, max_output=31), False, CallModel(1)),

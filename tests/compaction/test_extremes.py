@@ -253,6 +253,56 @@ async def test_500_images_in_the_newest_request_become_as_many_as_are_taken(tmp_
         assert heard(generated(server)[-1]).count('"type": "image"') == 100
 
 
+@pytest.mark.parametrize(("side", "most"), [(200, 100), (2_001, 20)])
+async def test_what_is_documented_of_a_model_needs_no_refusal(side: int, most: int, tmp_path: Path) -> None:
+    """100 images for a Claude model of 200,000 tokens, 20 once one of them is large."""
+    known = ANTHROPIC.model(200_000, 64_000, "claude-haiku-4-5")
+    store = tmp_path / "sessions.db"
+    await pictured(store, 150, 1, 200)
+    with running(script(ANTHROPIC, models=[known])) as server:
+        agent = agent_on(server, store, ANTHROPIC, tries=1, **ANTHROPIC.settings(server, "claude-haiku-4-5"))
+        async with agent.session(SESSION) as session:
+            await session.send(ASK, png(side))
+            result = await session.wait()
+        assert_usable(server, result, Extreme(list), calls=MOST_CALLS)
+        assert 1 <= heard(generated(server)[-1]).count('"type": "image"') <= most
+
+
+async def test_a_large_image_among_many_is_cured_where_nothing_is_documented_of_the_model(tmp_path: Path) -> None:
+    store = tmp_path / "sessions.db"
+    await pictured(store, 90, 1, 200)
+    with running(script(ANTHROPIC, window=200_000)) as server:
+        async with agent_on(server, store, ANTHROPIC, window=200_000, tries=1).session(SESSION) as session:
+            await session.send(ASK, png(2_001))
+            result = await session.wait()
+        assert_usable(server, result, Extreme(list), calls=1 + MOST_CALLS, refusals=1)
+        assert [rule for _, rule, _ in refused(server)] == ["image_too_large_among_many"]
+        assert 1 <= heard(generated(server)[-1]).count('"type": "image"') <= 20
+
+
+@pytest.mark.parametrize(
+    ("other", "image"),
+    [(GEMINI, '"inlineData"'), (VLLM, '"image_url": {')],
+    ids=["another provider", "another address"],
+)
+async def test_what_was_met_of_one_model_is_not_held_against_another(
+    other: Dialect, image: str, tmp_path: Path
+) -> None:
+    """Four images are taken at first, any number afterwards; the one that takes four is not asked for more again."""
+    few = script(VLLM, window=200_000, server={"max_images": 4})
+    with running(few) as first, running(script(other, window=200_000)) as second:
+        async with agent_on(first, tmp_path / "sessions.db", VLLM, window=200_000, tries=1).session(SESSION) as session:
+            await session.ask(ASK, *[png(800)] * 8)
+            await session.set(**other.settings(second))
+            await session.ask(ASK, *[png(800)] * 8)
+            await session.set(**VLLM.settings(first))
+            result = await session.ask(ASK)
+        assert_usable(first, result, Extreme(list), calls=3 + MOST_CALLS, refusals=1)
+        assert [rule for _, rule, _ in refused(first)] == ["too_many_images"]
+        assert not refused(second)
+        assert heard(generated(second)[-1]).count(image) >= 8
+
+
 @pytest.mark.parametrize("limit", [300_000, 60_000])
 @pytest.mark.parametrize("dialect", some((*FIVE, OPENROUTER), 3), ids=lambda dialect: dialect.name)
 async def test_a_body_over_the_byte_limit_gets_below_it(dialect: Dialect, limit: int, tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ class Room:
     compaction_point: int | None = None
     max_output: int | None = None
     """What the call would ask for, of itself."""
+    is_over_request: bool = False
+    """Whether there are more images or bytes than one request may hold, as far as that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +245,8 @@ def _call(situation: Situation) -> Step:
     is_due = room.compaction_point is not None and room.high >= room.compaction_point
     if is_due and situation.may_compact:
         return Compact("point")
+    if room.is_over_request and situation.may_compact:
+        return Compact("limit")
     if room.input_limit is None or room.high <= room.input_limit:
         return CallModel(_max_output(room))
     if situation.may_compact:

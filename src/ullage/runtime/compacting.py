@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
 from ullage.codec.encode import Options
-from ullage.context.budget import aim_of, bytes_limit_of, correction_of, image_limit_of, should_prepare
+from ullage.context.budget import aim_of, correction_of, should_prepare
 from ullage.context.ladder import Call, Climb, Commit, Ladder, Stuck
 from ullage.context.prepared import PreparedSummary, prepare
 from ullage.context.rules import Rules
@@ -39,6 +39,7 @@ from ullage.meter.limits import lookup
 from ullage.runtime.compactions import Prepared
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.ledger import to_its_end
+from ullage.runtime.limiting import is_over_request, limited, note_limits
 from ullage.runtime.work import Work
 from ullage.usage import Usage
 from ullage.wire.call import Retries, ask
@@ -56,7 +57,7 @@ def may_compact(work: Work) -> bool:
     is_refused = loop.failed in OVERFLOWS
     point, limit = reading.compaction_point, reading.input_limit
     is_due = (point is not None and reading.used.high >= point) or (limit is not None and reading.used.high > limit)
-    if not work.settings.auto or not (is_refused or is_due):
+    if not work.settings.auto or not (is_refused or is_due or is_over_request(work)):
         return False
     return not refusal(work, "overflow" if is_refused else "point")
 
@@ -76,6 +77,8 @@ def refusal(work: Work, trigger: CompactionTrigger) -> str:
 def situation_of(work: Work, step: Compact, compaction: str) -> Situation:
     """All that this compaction rests on, now."""
     memory, settings, reading = work.memory, work.settings, work.reading
+    if step.trigger == "overflow" and not work.compactions.met:
+        _note_earlier_refusal(work)
     situation = Situation(
         fold=fold_of(work),
         trigger=step.trigger,
@@ -92,32 +95,24 @@ def situation_of(work: Work, step: Compact, compaction: str) -> Situation:
         waiting=frozenset(call.call_id for call in work.ledger.loop.open),
         task_start=memory.task_start,
         instructions=step.instructions,
-        bytes_limit=work.compactions.bytes_limit,
-        image_limit=work.compactions.image_limit,
     )
-    if step.trigger != "overflow":
-        return situation
-    if memory.last_error == BodyTooLarge.__name__ and work.compactions.bytes_limit is None:
-        work.compactions.bytes_limit = bytes_limit_of(BodyTooLarge(""), situation)
-    if memory.last_error == TooManyImages.__name__ and work.compactions.image_limit is None:
-        work.compactions.image_limit = image_limit_of(TooManyImages(""), situation)
-    refused = Overflow("", count=memory.refused, limit=reading.window.tokens)
-    correction = 1.0
-    if memory.last_error == Overflow.__name__:
+    if step.trigger == "overflow" and memory.last_error == Overflow.__name__:
+        refused = Overflow("", count=memory.refused, limit=reading.window.tokens)
         correction = correction_of(refused, reading.used.tokens, reading.window.tokens)
-    met = work.compactions
-    return dataclasses.replace(
-        situation, correction=correction, bytes_limit=met.bytes_limit, image_limit=met.image_limit
-    )
+        situation = dataclasses.replace(situation, correction=correction)
+    return limited(work, situation)
+
+
+def _note_earlier_refusal(work: Work) -> None:
+    """What can still be told of a refusal that another driver met: its kind."""
+    for kind in (BodyTooLarge, TooManyImages):
+        if work.memory.last_error == kind.__name__:
+            note_refusal(work, kind(""))
 
 
 def note_refusal(work: Work, problem: Overflow) -> None:
     """Remember how many bytes or images the endpoint takes, from its refusal of the request that is in view."""
-    situation = situation_of(work, Compact("point"), "")
-    if (most := bytes_limit_of(problem, situation)) is not None:
-        work.compactions.bytes_limit = most
-    if (most := image_limit_of(problem, situation)) is not None:
-        work.compactions.image_limit = most
+    note_limits(work, problem, situation_of(work, Compact("point"), ""))
 
 
 def fold_of(work: Work) -> Fold:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ullage.context.ladder import RUNGS
 from ullage.context.prepared import Prefix
+from ullage.context.request_limits import RequestLimits
 from ullage.context.strategy import Strategy, SummaryAnswer
 
 
@@ -18,6 +19,23 @@ class Prepared(NamedTuple):
     answer: SummaryAnswer
 
 
+class Served(NamedTuple):
+    """A model at its address. What one takes of images and bytes, another need not."""
+
+    provider: str
+    model: str
+    base_url: str
+
+
+class LastLook(NamedTuple):
+    """Whether a view, by its digest, was over what one request may hold under the limits met."""
+
+    view: str
+    served: Served
+    met: RequestLimits
+    is_over: bool
+
+
 @dataclass(slots=True)
 class Compactions:
     """What one driver knows of its session's compactions and no event tells: work under way, and limits it has met."""
@@ -25,5 +43,6 @@ class Compactions:
     strategies: tuple[Strategy, ...] = RUNGS
     prepared: Prepared | None = None
     preparing: asyncio.Task[None] | None = None
-    bytes_limit: int | None = None
-    image_limit: int | None = None
+    met: dict[Served, RequestLimits] = field(default_factory=dict)
+    """Limits of images and bytes that refusals have taught."""
+    last_look: LastLook | None = None

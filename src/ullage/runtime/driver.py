@@ -47,6 +47,7 @@ from ullage.runtime.compacting import compact, may_compact, stop_preparing
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
 from ullage.runtime.ledger import to_its_end
+from ullage.runtime.limiting import is_over_request
 from ullage.runtime.opening import opened, save_if_due
 from ullage.runtime.tooling import run_tools
 from ullage.runtime.work import Shared, Work
@@ -218,6 +219,7 @@ class Driver:
                 input_limit=reading.input_limit,
                 compaction_point=reading.compaction_point,
                 max_output=asked_output(work),
+                is_over_request=is_over_request(work),
             ),
             needs_approval=frozenset(
                 call.call_id for call in waiting if _needs_approval(work, call.name, call.arguments)
