@@ -6,7 +6,9 @@ import pytest
 from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
 from ullage.simulators import running
 from ullage.simulators.chat import rules
+from ullage.simulators.chat.double import Chat
 from ullage.simulators.chat.variants import VARIANTS
+from ullage.simulators.responses.double import Responses
 from ullage.simulators.scenario import read
 
 PATH = "/chat/completions"
@@ -61,9 +63,9 @@ CASES: dict[str, dict[str, Maker]] = {
             Ask(PATH, {}, raw=BAD),
         ),
         "body_too_large": of(
-            "openai",
+            "moonshot",
             "Request body is too large: the maximum is 50000000 bytes.",
-            ask("openai", user="x" * 50_000_000),
+            ask("moonshot", user="x" * 50_000_000),
             status=413,
         ),
         "key_missing": of(
@@ -266,6 +268,11 @@ def test_every_rule_of_a_variant_has_a_case(wire: str) -> None:
 @pytest.mark.parametrize(("wire", "rule"), ALL, ids=lambda each: each)
 def test_a_violation_is_refused_and_its_repaired_twin_is_accepted(talk: Talk, wire: str, rule: str) -> None:
     prove(talk, wire, rule, CASES[wire][rule](talk))
+
+
+def test_openai_itself_takes_as_much_as_it_has_written_down() -> None:
+    """https://developers.openai.com/api/docs/guides/images-vision"""
+    assert Chat(VARIANTS["openai"]).max_body_bytes == Responses.max_body_bytes == 512_000_000
 
 
 def test_a_server_that_was_started_with_a_limit_on_images_takes_no_more() -> None:

@@ -11,6 +11,9 @@ from ullage.simulators.refusal import OWN, QUOTED, Refused, Rule
 _ERRORS: Final = "https://developers.openai.com/api/docs/guides/error-codes"
 _NEXTCHAT: Final = "https://github.com/ChatGPTNextWeb/NextChat/issues/4064"
 
+MAX_BODY_BYTES: Final = 512_000_000
+"""https://developers.openai.com/api/docs/guides/images-vision: up to 512 MB total payload size per request."""
+
 SHARED: Final[Mapping[str, Rule]] = {
     "bad_json": Rule(
         "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "

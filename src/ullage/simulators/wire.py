@@ -99,7 +99,7 @@ class Wire(ABC):
     name: str
     family: ClassVar[str]
     rules: Mapping[str, Rule]
-    max_body_bytes: ClassVar[int]
+    max_body_bytes: int
     content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
     unknown: ClassVar[Frame]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from ullage.simulators.answer import Spoken
 from ullage.simulators.body import BadBody, parse
@@ -23,12 +23,12 @@ from ullage.simulators.wire import Bill, Call, Endpoint, Wire
 
 class Chat(Wire):
     family = "openai"
-    max_body_bytes: ClassVar[int] = 50_000_000
     unknown = UNKNOWN
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.name = variant.name
+        self.max_body_bytes = variant.max_body_bytes
         self.checks = Checks(variant)
         self.rules = self.checks.rules
 

@@ -9,7 +9,7 @@ from ullage.simulators.answer import Spoken
 from ullage.simulators.body import BadBody, parse
 from ullage.simulators.faults import Frame
 from ullage.simulators.models import Model
-from ullage.simulators.openai_rules import bearer
+from ullage.simulators.openai_rules import MAX_BODY_BYTES, bearer
 from ullage.simulators.openai_rules import error as openai_error
 from ullage.simulators.openai_rules import models as openai_models
 from ullage.simulators.openai_rules import trouble as openai_trouble
@@ -26,7 +26,7 @@ class Responses(Wire):
     name = "openai"
     family = "openai"
     rules: Mapping[str, Rule] = RULES
-    max_body_bytes = 50_000_000
+    max_body_bytes = MAX_BODY_BYTES
     unknown = UNKNOWN
 
     def base_path(self) -> str:
