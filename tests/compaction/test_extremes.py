@@ -270,7 +270,7 @@ async def test_what_is_documented_of_a_model_needs_no_refusal(side: int, most: i
 
 async def test_a_large_image_among_many_is_cured_where_nothing_is_documented_of_the_model(tmp_path: Path) -> None:
     store = tmp_path / "sessions.db"
-    await pictured(store, 90, 1, 200)
+    await pictured(store, 30, 1, 200)
     with running(script(ANTHROPIC, window=200_000)) as server:
         async with agent_on(server, store, ANTHROPIC, window=200_000, tries=1).session(SESSION) as session:
             await session.send(ASK, png(2_001))
@@ -292,9 +292,9 @@ async def test_what_was_met_of_one_model_is_not_held_against_another(
     few = script(VLLM, window=200_000, server={"max_images": 4})
     with running(few) as first, running(script(other, window=200_000)) as second:
         async with agent_on(first, tmp_path / "sessions.db", VLLM, window=200_000, tries=1).session(SESSION) as session:
-            await session.ask(ASK, *[png(800)] * 8)
+            await session.ask(ASK, *[png(100)] * 8)
             await session.set(**other.settings(second))
-            await session.ask(ASK, *[png(800)] * 8)
+            await session.ask(ASK, *[png(100)] * 8)
             await session.set(**VLLM.settings(first))
             result = await session.ask(ASK)
         assert_usable(first, result, Extreme(list), calls=3 + MOST_CALLS, refusals=1)

@@ -67,7 +67,8 @@ def aim_of(situation: Situation) -> Aim:
         bar = half if situation.is_urgent else None
         return Aim(None, bar, 0.9 * half, least, _summary(None, half - sizes.fixed), None)
     limit = round(limit / correction)
-    if situation.trigger == "overflow" and correction == 1.0 and sizes.high <= limit:
+    is_short = situation.is_over_bytes or situation.is_over_images
+    if situation.trigger == "overflow" and correction == 1.0 and sizes.high <= limit and not is_short:
         # It was read as fitting and did not: how far off the reading is, nobody has said.
         limit = round(REFUSED * sizes.used)
     share = min(DEFAULT_TRIGGER * (size or limit), limit)
