@@ -414,7 +414,7 @@ class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=Tru
     """Messages left the view. ``summary`` stands in their place, before the kept ones; ``None`` when there is none.
 
     ``summarised`` and ``dropped`` name every message that left; those named in neither were kept, in their order.
-    ``summary_tokens`` is the summary's length as its call reported it.
+    ``summary_tokens`` is the summary's length in the provider's tokens, as its call reported it.
     """
 
     compaction: str

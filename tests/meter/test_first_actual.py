@@ -37,3 +37,41 @@ def test_what_a_first_short_request_cost_beyond_its_estimate_stays_when_messages
 
 def test_of_a_first_long_request_nobody_can_tell_what_the_rest_belongs_to() -> None:
     assert talked(first=20).unlogged is None
+
+
+DENSE = 1.25
+"""Actual tokens of each estimated token of this model's text."""
+
+
+def actual(fold: Fold) -> int:
+    return round(DENSE * fold.view.tokens + fold.fixed.tokens) + HIDDEN
+
+
+def dense(*, first: int = 150) -> Fold:
+    """A session of a model whose text is denser than estimated, far enough on for that to be known."""
+    fold = fold_of(said("u", words(first)), system=words(100))
+    for number, message in enumerate(turns(25, size=150, start=100)):
+        if message.role != "assistant":
+            fold.apply(CallStarted(call=f"c{number}"))
+            fold.apply(CallEnded(call=f"c{number}", usage=usage(actual(fold), 0)))
+        fold.apply(MessageAdded(message=message))
+    fold.apply(CallStarted(call="last"))
+    fold.apply(CallEnded(call="last", usage=usage(actual(fold), 0)))
+    return fold
+
+
+def test_what_a_first_message_cost_beyond_its_estimate_leaves_with_the_messages_once_that_is_known() -> None:
+    fold = dense()
+    *gone, newest = fold.view.entries.values()
+    stays = fold.fixed.tokens + HIDDEN + DENSE * newest.cost.tokens
+    fold.apply(CompactionCommitted(compaction="c", summarised=tuple(each.message.id for each in gone)))
+    assert abs(fold.forecast().tokens - stays) <= 10
+
+
+def test_a_reported_length_of_a_summary_is_not_corrected_as_an_estimate() -> None:
+    with_summary, without = dense(), dense()
+    gone = tuple(with_summary.view.entries)[:-1]
+    without.apply(CompactionCommitted(compaction="c", summarised=gone))
+    long = said("s", words(400))
+    with_summary.apply(CompactionCommitted(compaction="c", summarised=gone, summary=long, summary_tokens=900))
+    assert abs(with_summary.forecast().tokens - without.forecast().tokens - 900) <= 12

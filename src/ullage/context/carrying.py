@@ -72,7 +72,7 @@ def carrier(
     if usage is None or usage.answer is None or not usage.verified or usage.placeholder:
         return Carrier(message, None)
     said = usage.answer - (usage.reasoning or 0)
-    around = sum(situation.count(part.text) for part in parts)
+    around = situation.fold.text_ratio * sum(situation.count(part.text) for part in parts)
     estimate = situation.count(text)
     plausible = 0.5 * estimate <= said <= 2 * estimate
     return Carrier(message, round(said + around) if plausible else None)

@@ -149,6 +149,7 @@ class Fold(State):
         self.since = Since()
         if self.unlogged is not None:
             self.unlogged *= ratio
+            self.first_messages = 0.0
 
     def _calibrated(self, event: Calibrated) -> None:
         """What was known when the session began; what its own calls taught follows from them."""
@@ -329,7 +330,8 @@ class Fold(State):
             summary = event.summary.id
             cost = self.forecaster.message(event.summary, self.view.tool_names)
             if event.summary_tokens is not None:
-                cost = self.forecaster.with_text_tokens(cost, event.summary_tokens)
+                # It was reported, so it is not to be corrected as an estimate would be.
+                cost = self.forecaster.with_text_tokens(cost, event.summary_tokens / self.text_ratio)
             entry = self.view.add(event.summary, cost, opening=cost.tokens, origin=Origin(self.seq))
             self.since = self.since.plus(entry, quiet=True)
             self.view.arrange([*self._leading_system(), summary])
@@ -465,6 +467,7 @@ class Fold(State):
             elif self.anchor is None:
                 # With hardly a message in it, what the estimate missed is in what every request carries.
                 self.unlogged = max(-fixed / 2, beyond) if messages <= LITTLE else None
+                self.first_messages = messages
             self.partial = self.partial and self.anchor is None
         self.anchor = Anchor(
             call=call,

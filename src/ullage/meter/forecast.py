@@ -106,9 +106,9 @@ class Forecaster:
         """What a message costs as input."""
         return message_cost(message, self.family, self.counter, tool_names=tool_names, media=self.media)
 
-    def with_text_tokens(self, cost: MessageCost, tokens: int) -> MessageCost:
-        """The cost of a message whose text was reported to be ``tokens`` long."""
-        added = with_changes(cost.added, text=float(tokens))
+    def with_text_tokens(self, cost: MessageCost, tokens: float) -> MessageCost:
+        """The cost of a message whose text is ``tokens`` long, in the estimator's own."""
+        added = with_changes(cost.added, text=tokens)
         parts = tuple(part._replace(tokens=tokens / len(cost.parts)) for part in cost.parts)
         return cost._replace(added=added, tokens=added.tokens(self.family), parts=parts)
 

@@ -37,7 +37,7 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
 
-MADE_BY: Final = "meter-3"
+MADE_BY: Final = "meter-4"
 """Names the code that can read a checkpoint. Raised when the layout or what the fold makes of events changes. That it
 counts alike is found out by a trial when one is loaded, since that depends on the model and the estimator."""
 
@@ -127,6 +127,7 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool
     history_doubt: float
     unlogged: float | None
+    first_messages: float
     pending: dict[str, _Moment]
     open_calls: list[str]
     compactions: int
@@ -273,6 +274,7 @@ def _known(fold: Fold, table: _Table) -> _Known:
         partial=fold.partial,
         history_doubt=fold.history_doubt,
         unlogged=fold.unlogged,
+        first_messages=fold.first_messages,
         pending={call: _moment(pending, table) for call, pending in fold.pending.items()},
         open_calls=sorted(fold.open_calls),
         compactions=fold.compactions,
@@ -386,7 +388,8 @@ def _fold(
 
 _AS_THEY_ARE: Final = (
     *("seq", "revision", "session", "model", "wire", "provider", "system", "tools", "params", "fixed", "since"),
-    *("anchor", "output_left", "removed", "partial", "history_doubt", "unlogged", "compactions", "marks", "spend"),
+    *("anchor", "output_left", "removed", "partial", "history_doubt", "unlogged", "first_messages"),
+    *("compactions", "marks", "spend"),
 )
 """What is stored under the name and in the form that it has in the fold."""
 

@@ -69,7 +69,9 @@ class State:
         self.history_doubt = 0.0
         """Tokens of history from before the log that may or may not have left with a compaction."""
         self.unlogged: float | None = None
-        """Tokens the first actual held beyond what the events explain, where the log has no system prompt."""
+        """Tokens the first actual held beyond what the events explain."""
+        self.first_messages = 0.0
+        """Of the request that this was told from, what its messages were estimated at."""
         self.pending: dict[str, Pending] = {}
         self.usages = Usages()
         self.open_calls: set[str] = set()
@@ -148,11 +150,23 @@ class State:
         """Whether this is the answer of the call that the reading rests on."""
         return self.anchor is not None and bool(message.call) and message.call == self.anchor.call
 
+    @property
+    def _unexplained(self) -> float:
+        """What of every request no event explains. The first messages were estimated when no ratio was known yet."""
+        if self.unlogged is None or self.partly_unlogged:
+            return self.unlogged or 0.0
+        return self.unlogged - (self.text_ratio - 1) * self.first_messages
+
+    @property
+    def text_ratio(self) -> float:
+        """Of new text, actual tokens per estimated token, as far as this model's calls have shown it."""
+        return self.calibration.of(self.provider, self.model).ratio
+
     def scale(self) -> float:
         """Actual tokens per estimated token of what the anchor covers, without what every request carries."""
         if self.anchor is None or self.anchor.messages <= 0:
             return 1.0
-        every = self.fixed.tokens + (self.unlogged or 0.0)
+        every = self.fixed.tokens + self._unexplained
         measured = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
         is_all_shown = not self.partly_unlogged and self.anchor.messages > MUCH
         return min(DENSEST if is_all_shown else 2.0, max(0.5, measured))
