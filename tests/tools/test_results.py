@@ -34,8 +34,15 @@ def test_the_budget_is_the_smaller_of_the_setting_and_a_share_of_what_is_free() 
     assert budget_tokens(None) == RESULT_TOKENS
     assert budget_tokens(None, 5_000) == 5_000
     assert budget_tokens(1_000_000, 5_000) == 5_000
-    assert budget_tokens(8_000, 5_000) == 2_000
+    assert budget_tokens(16_000, 5_000) == 4_000
     assert budget_tokens(80_000, calls=4) == 5_000
+
+
+def test_a_small_result_is_whole_as_long_as_it_fits() -> None:
+    assert budget_tokens(4_000) == budget_tokens(2_500) == 2_000
+    assert budget_tokens(1_000) == 800
+    assert budget_tokens(4_000, calls=4) == 800
+    assert budget_tokens(4_000, 1_500) == 1_500
 
 
 @given(st.none() | st.integers(-100_000, 2_000_000), st.none() | st.integers(0, 100_000), st.integers(0, 100))

@@ -25,6 +25,11 @@ SHARE: Final = 0.25
 """The most of the free context that the results of one step may take together: the ends of what was cut leave the model
 room to read on, three times, before anything has to be cleared."""
 
+WHOLE: Final = 2_000
+WHOLE_SHARE: Final = 0.8
+"""A result of up to 2,000 tokens is not cut for that: it may take 0.8 of what is free, as a compaction is near then and
+leaves it as it is, and one cut to less would have to be read again."""
+
 LEAST: Final = 400
 """Tokens a result gets however little is free: the notice and its handle must fit, or the model could not go on."""
 
@@ -52,7 +57,8 @@ def budget_tokens(free: int | None, configured: int | None = None, *, calls: int
     """
     limit = RESULT_TOKENS if configured is None else configured
     if free is not None:
-        limit = min(limit, int(free * SHARE / max(1, calls)))
+        each = free / max(1, calls)
+        limit = min(limit, int(max(each * SHARE, min(each * WHOLE_SHARE, WHOLE))))
     return max(LEAST, limit)
 
 
@@ -159,21 +165,18 @@ def _shown(data: bytes, start: int, size: int, tokens: int, count: Count) -> str
 
 
 def _declaration() -> Tool:
+    """In few words, as every request carries them: the notice in the result says how it is called."""
     schema = {
         "type": "object",
         "properties": {
-            "handle": {"type": "string", "description": "The handle from the notice in the result that was cut."},
-            "start": {"type": "integer", "description": "The byte to begin at.", "default": 0},
-            "size": {
-                "type": "integer",
-                "description": "The most bytes to give; as many as there is room for if left out.",
-            },
+            "handle": {"type": "string"},
+            "start": {"type": "integer"},
+            "size": {"type": "integer", "description": "bytes"},
         },
         "required": ["handle"],
-        "additionalProperties": False,
     }
     return Tool(
         name=READER,
-        description="Read more of a result that was too long to show whole.",
+        description="Read on in a result that was cut.",
         schema=msgspec.Raw(msgspec.json.encode(schema)),
     )
