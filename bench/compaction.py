@@ -1,7 +1,7 @@
 """One long session driven through three compactions against the same double: what is sent, refused, billed and lost.
 
-    uv run python -m bench.compaction                                # prints
-    uv run python -m bench.compaction --write docs/compaction-beside.md
+    uv run python -m bench.compaction                      # prints an invented session
+    uv run python -m bench.compaction --log SESSION --write docs/compaction-beside.md
 
 Nothing is timed: every figure is a count, and the same at every run of the same versions.
 """
@@ -11,17 +11,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from bench.environments import HARNESS_COMPACTION, LANGCHAIN_COMPACTION, OUT, NotInstalled, Peer, python_of
 from bench.invented import Writer as Author
+from bench.long_sessions import LongSession, invented, recorded
 from bench.results import Section, Table
 from ullage.simulators import running
 from ullage.simulators.drawn import Drawn
@@ -32,19 +31,22 @@ from ullage.simulators.tokenizer import tokens
 
 TURNS = 300
 WINDOW = 32_000
+LOG_WINDOW = 48_000
 TRIGGER = 0.8
 SEED = 4
+SEEDS = (4, 5, 6, 7)
+"""Of the invented sessions: where the last compaction falls is luck, and four even it out."""
 NEAR = 0.02
 """A trigger this share of the threshold below it by the true count is taken to be at it."""
 BLOCK = 128
 """Tokens in which this wire caches: less than one block is no loss."""
 MODEL = "gpt-4.1"
-SIZES = (0, 16, 96, 172, 453, 746, 1_117, 1_718, 2_227, 3_617, 4_970, 13_050)
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-"""Characters of a tool's result: quantiles of the 215 results in a recorded session of 800 lines of a coding agent."""
+TELLING = 20
+"""Characters of a message that stand nowhere else by chance."""
 SUMMARISES = ("Write down what is needed to go on", "Messages to summarize:", "Write the summary under these exact")
 """How a request for a summary is known: ours, langchain's, the harness'."""
-MORE, TWICE = "There is more.", "Look twice."
+ENDS = "This result is too long to show whole"
+"""Stands between the ends of a result that ours has cut; the others cut none."""
 HERE = Path(__file__).parent
 
 
@@ -76,8 +78,8 @@ class Outcome:
 
     ``lost``: what stood in the request before and in this one, and was not read from the cache. ``early`` and ``late``
     are wrong triggers: fired below the threshold, and a request sent above it. ``unseen`` are turns whose words left
-    the view without having been in any request for a summary. ``counted`` is what the client says that
-    all its calls took, ``billed`` what they did.
+    the view without having been in any request for a summary, ``shortened`` results cut to their ends. ``counted`` is
+    what the client says that all its calls took, ``billed`` what they did.
     """
 
     calls: int = 0
@@ -91,57 +93,40 @@ class Outcome:
     early: int = 0
     late: int = 0
     unseen: int = 0
+    shortened: int = 0
     summary_billed: int = 0
     billed: int = 0
     counted: int = 0
     problems: tuple[str, ...] = ()
 
-
-def plan(turns: int = TURNS, window: int = WINDOW) -> dict[str, Any]:
-    """The session: invented, the same at every run, its results as long as recorded ones are."""
-    chosen, author = random.Random(SEED), Author(SEED)
-    results = []
-    for number in range(4 * turns):
-        text = f"log {number}: {author.prose(_size(chosen.random()))}" if number % 9 else ""
-        results.append(f"{text} {MORE}".strip() if number % 3 == 1 else text or "(empty)")
-    said = []
-    for number in range(turns):
-        twice = f" {TWICE}" if number % 4 == 3 else ""
-        said.append(f"Turn {number}: {author.prose(40 + int(_size(chosen.random()) / 12))}{twice}")
-    system = "You look after the valves of a plant. " + author.prose(1_500)
-    return {"turns": said, "results": results, "system": system, "window": window, "trigger": TRIGGER}
+    def add(self, other: Outcome) -> None:
+        """And what another session came to."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
 
-def _size(share: float) -> int:
-    """A length with this share of all lengths below it, straight between the recorded ones."""
-    points = [(0.0, 0), *zip(SHARES, SIZES, strict=True), (1.0, SIZES[-1])]
-    for (low, shorter), (high, longer) in pairwise(points):
-        if share <= high:
-            return round(shorter + (longer - shorter) * (share - low) / (high - low))
-    return SIZES[-1]
+def plan(session: LongSession, window: int) -> dict[str, Any]:
+    """What the clients are told: what to say, and what their tool gives."""
+    said = {"turns": session.turns, "results": session.results, "system": session.system}
+    return {**said, "window": window, "trigger": TRIGGER}
 
 
-def scenario(window: int = WINDOW) -> Scenario:
-    """What the model says: one or two calls to a turn, another call where a result says so, a summary when asked."""
-    call = {"name": "read_log", "arguments": {"number": 1}}
+def scenario(session: LongSession, window: int) -> Scenario:
+    """What the model says: a summary when asked for one, otherwise the session's answers in their order."""
     summary = "## Goal\nLook after the valves.\n## State\n" + Author(SEED).prose(900)
-    said = "These logs show nothing out of the ordinary; the pressure in the second line has to be watched. "
-    answers = [
-        *({"when": {"contains": marker}, "text": summary} for marker in SUMMARISES),
-        {"when": {"after": "user", "contains": TWICE}, "calls": [call, call]},
-        {"when": {"after": "user"}, "text": "I will look.", "calls": [call]},
-        {"when": {"after": "tool", "contains": MORE}, "text": "There is more to see.", "calls": [call]},
-        {"text": said * 3},
-    ]
-    return read({"models": [{"name": MODEL, "like": MODEL, "window": window}], "answers": answers})
+    asked = [{"when": {"contains": marker}, "text": summary} for marker in SUMMARISES]
+    return read({"models": [{"name": MODEL, "like": MODEL, "window": window}], "answers": [*asked, *session.answers]})
 
 
-def run(client: Client, session: Path, window: int = WINDOW) -> tuple[Outcome, dict[str, str]]:
+def run(client: Client, session: LongSession, window: int) -> tuple[Outcome, dict[str, str]]:
     """Drive one client through the session. Raises ``ClientFailed``, ``NotInstalled``."""
     python = sys.executable if client.peer is None else str(python_of(client.peer))
-    played = scenario(window)
+    told = OUT / "compaction.json"
+    told.parent.mkdir(exist_ok=True)
+    told.write_text(json.dumps(plan(session, window)))
+    played = scenario(session, window)
     with running(played, seed=SEED, wires=["openai"]) as server:
-        command = [python, str(HERE / "peers" / client.script), server.url("openai"), str(session), *client.arguments]
+        command = [python, str(HERE / "peers" / client.script), server.url("openai"), str(told), *client.arguments]
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=1_800, check=False, env=os.environ | {"NO_COLOR": "1"}
         )
@@ -149,10 +134,10 @@ def run(client: Client, session: Path, window: int = WINDOW) -> tuple[Outcome, d
             raise ClientFailed((done.stderr.strip().splitlines() or ["no output"])[-1][:300])
         found = json.loads(done.stdout.splitlines()[-1])
         exchanges = [each for each in server.exchanges if each.number]
-        outcome = judged(
-            exchanges, server.truth().drawn[MODEL], next(each for each in played.models if each.name == MODEL)
-        )
-    outcome.unseen = unseen(exchanges, json.loads(session.read_text())["turns"])
+        model = next(each for each in played.models if each.name == MODEL)
+        outcome = judged(exchanges, server.truth().drawn[MODEL], model)
+    outcome.unseen = unseen(exchanges, session.turns)
+    outcome.shortened = shortened(exchanges)
     outcome.failed_turns = len(found["problems"])
     outcome.problems = tuple(dict.fromkeys(found["problems"]))
     outcome.counted = sum(found["counted"])
@@ -198,11 +183,20 @@ def is_summary(exchange: Exchange) -> bool:
 
 
 def unseen(exchanges: Sequence[Exchange], turns: Sequence[str]) -> int:
-    """How many of the user's messages are in no request for a summary, and not in the last request either."""
+    """How many of the user's messages are in no request for a summary, and not in the last request either.
+
+    Those too short to be told from other words are not looked for.
+    """
     kept = [each for each in exchanges if each.bill is not None and is_summary(each)]
     kept += [each for each in exchanges if each.bill is not None and not is_summary(each)][-1:]
     texts = "\n".join(text for each in kept for text in _texts(each.body["messages"]))
-    return sum(said not in texts for said in turns)
+    return sum(said not in texts for said in turns if len(said) >= TELLING)
+
+
+def shortened(exchanges: Sequence[Exchange]) -> int:
+    """How many tool results the model was given only by their ends."""
+    said = (message for each in exchanges for message in each.body["messages"] if message["role"] == "tool")
+    return len({message["tool_call_id"] for message in said if ENDS in json.dumps(message["content"])})
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -225,27 +219,38 @@ def added(after: Exchange, drawn: Drawn) -> int:
     return size
 
 
-def section(turns: int = TURNS) -> Section:
-    """Drive all clients through the session, one after the other."""
-    session = OUT / "compaction.json"
-    session.parent.mkdir(exist_ok=True)
-    session.write_text(json.dumps(plan(turns)))
+def section(name: str, sessions: Sequence[LongSession], window: int, title: str, about: str) -> Section:
+    """Drive all clients through the sessions, one after the other. The figures are the sums."""
     found: dict[str, Outcome] = {}
     versions: dict[str, str] = {}
     notes: list[str] = []
     for client in CLIENTS:
-        print(f"{client.name} …", file=sys.stderr, flush=True)
-        try:
-            found[client.name], seen = run(client, session)
-        except (ClientFailed, NotInstalled) as why:
-            notes.append(f"{client.name} failed: {why}")
-            continue
-        versions |= seen
-        notes += [f"{client.name}, a turn that failed: {problem}" for problem in found[client.name].problems[:3]]
-    return _section(found, versions, notes, turns)
+        found[client.name] = Outcome()
+        for number, session in enumerate(sessions, 1):
+            print(f"{name} {number}/{len(sessions)}: {client.name} …", file=sys.stderr, flush=True)
+            try:
+                outcome, seen = run(client, session, window)
+            except (ClientFailed, NotInstalled) as why:
+                notes.append(f"{client.name} failed: {why}")
+                del found[client.name]
+                break
+            found[client.name].add(outcome)
+            versions |= seen
+            notes += [f"{client.name}, a turn that failed: {problem}" for problem in outcome.problems[:3]]
+    versions_said = ", ".join(f"{k} {v}" for k, v in sorted(versions.items()))
+    sent, fired = _tables(found)
+    return Section(
+        name=name,
+        title=title,
+        command="uv run python -m bench.compaction" + (" --log SESSION" if name == "recorded" else ""),
+        about=f"{about} All compact at 80 % of the window ({TRIGGER * window:,.0f} tokens). Versions: {versions_said}.",
+        ratios=sent,
+        figures=(fired,),
+        notes=tuple(notes),
+    )
 
 
-def _section(found: dict[str, Outcome], versions: dict[str, str], notes: list[str], turns: int) -> Section:
+def _tables(found: dict[str, Outcome]) -> tuple[Table, Table]:
     sent = Table(
         "What was sent",
         ("", "model calls", "tokens sent", "not from the cache", "lost from the cache", "refused", "turns that failed"),
@@ -272,6 +277,7 @@ def _section(found: dict[str, Outcome], versions: dict[str, str], notes: list[st
             "summary calls",
             "their tokens",
             "turns lost unseen",
+            "results cut",
             "billed",
             "counted by it",
         ),
@@ -284,58 +290,67 @@ def _section(found: dict[str, Outcome], versions: dict[str, str], notes: list[st
                 f"{one.summaries:,}",
                 f"{one.summary_billed:,}",
                 f"{one.unseen:,}",
+                f"{one.shortened:,}",
                 f"{one.billed:,}",
                 f"{one.counted:,}",
             )
             for name, one in found.items()
         ),
     )
-    return Section(
-        name="compaction",
-        title=f"{turns} turns on a window of {WINDOW:,} tokens",
-        command="uv run python -m bench.compaction",
-        about=ABOUT.format(
-            threshold=f"{TRIGGER * WINDOW:,.0f}", versions=", ".join(f"{k} {v}" for k, v in sorted(versions.items()))
-        ),
-        ratios=sent,
-        figures=(fired,),
-        notes=tuple(notes),
-    )
+    return sent, fired
 
 
-ABOUT = """Every client says the same turns, gets the same tool results in the same order, and is answered by the same \
-script on OpenAI Chat, where caching needs no setting. The tool results are invented and as long as recorded ones. All \
-compact at 80 % of the window ({threshold} tokens), each with its documented settings otherwise: ours with its own \
-defaults; pydantic-ai-harness with the tiers of its README (clear tool results but the last 3 pairs, then summarise \
-all but 20 messages), and with its summary alone; langchain's SummarizationMiddleware with a share of the window and \
-20 messages kept. Every summary asked for is answered by the same text.
+INVENTED = """The sessions are invented: a person has logs read, two to four model calls a turn, with results as long \
+as recorded ones. The figures are sums over all of them, as it is luck where a session's last compaction falls."""
 
-All figures are the double's, in true tokens, but for the last column. *Lost from the cache*: what stood in the \
-request before as well, and was not read from the cache. *Refused*: requests that were over the window. \
-*Compactions*: conversation requests that no longer begin as the one before, by clearing, dropping or summarising. \
-*Fired below*: of these, where the whole request would have been more than 2 % below the threshold. *Sent above*: \
-conversation requests that went out above the threshold. *Turns lost unseen*: those whose words left the view without \
-having been in any request for a summary. *Billed* and *counted by it*: input and output of all calls, summaries \
-among them, as the double has them and as the client says itself. Who keeps less in view after it compacts sends \
-less, and has less in the cache to lose: those two columns are to be read beside the last ones, as a history cut down \
-to what nobody has read is the cheapest of all. Versions: {versions}."""
+RECORDED = """The session is a log's, word for word: what the person said, what the model answered and called, what \
+the tools gave. Reasoning, images and the log's own compactions are left out; its system prompt, which logs don't \
+hold, is invented. Each call goes to the one tool there is, with the recorded name and arguments. Turns are looked for \
+word for word: one that is cut to its ends because it alone fills the window counts as lost."""
 
 INTRODUCTION = """# Compaction beside others
 
-Written by `uv run python -m bench.compaction --write docs/compaction-beside.md`. Nothing here is a time: every figure
-is a count of the simulated provider, and the same at every run of the same versions."""
+Written by `uv run python -m bench.compaction --log SESSION --write docs/compaction-beside.md`. Nothing here is a time:
+every figure is a count of the simulated provider, and the same at every run of the same versions.
+
+Every client says the same turns, gets the same tool results, and is answered by the same script on OpenAI Chat, where
+caching needs no setting. Each has its documented settings otherwise: ours its own defaults; pydantic-ai-harness the
+tiers of its README (clear tool results but the last 3 pairs, then summarise all but 20 messages), and its summary
+alone; langchain's SummarizationMiddleware a share of the window and 20 messages kept. Every summary asked for is
+answered by the same text.
+
+All figures are the double's, in true tokens, but for *counted by it*. *Lost from the cache*: what stood in the request
+before as well, and was not read from the cache. *Refused*: requests that were over the window. *Compactions*:
+conversation requests that no longer begin as the one before, by clearing, dropping or summarising. *Fired below*: of
+these, where the whole request would have been more than 2 % below the threshold. *Sent above*: conversation requests
+that went out above the threshold. *Turns lost unseen*: those whose words left the view without having been in any
+request for a summary. *Results cut*: what ours shows by its ends, with a handle to the rest, as it is over 2,000 tokens
+and over a quarter of what is free; the model of this script never reads on. *Billed* and *counted by it*: input and
+output of all calls, summaries among them, as the double has them and as the client says itself."""
 
 
 def main() -> None:
     """Print the tables, and with --write make the page."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--write", type=Path, metavar="PAGE", help="also write them as this Markdown page")
-    options.add_argument("--turns", type=int, default=TURNS, help=f"how long the session is (default {TURNS})")
+    options.add_argument("--turns", type=int, default=TURNS, help=f"how long the invented session is (default {TURNS})")
+    options.add_argument("--log", type=Path, metavar="SESSION", help="a recorded session as well, of any program")
+    options.add_argument(
+        "--log-window", type=int, default=LOG_WINDOW, metavar="N", help=f"its window in tokens (default {LOG_WINDOW:,})"
+    )
     chosen = options.parse_args()
-    done = section(chosen.turns)
-    print(done.text())
+    title = f"{len(SEEDS)} times {chosen.turns} invented turns on a window of {WINDOW:,} tokens"
+    made = [invented(chosen.turns, seed) for seed in SEEDS]
+    done = [section("invented", made, WINDOW, title, INVENTED)]
+    if chosen.log:
+        session = recorded(chosen.log)
+        title = f"A recorded session of {len(session.answers)} model calls on a window of {chosen.log_window:,} tokens"
+        done.append(section("recorded", [session], chosen.log_window, title, f"{RECORDED} Log: {chosen.log.name}."))
+    for each in done:
+        print(each.text())
     if chosen.write:
-        chosen.write.write_text(f"{INTRODUCTION}\n\n{done.markdown()}\n", encoding="utf-8")
+        pages = "\n\n".join(each.markdown() for each in done)
+        chosen.write.write_text(f"{INTRODUCTION}\n\n{pages}\n", encoding="utf-8")
         print(f"wrote {chosen.write}", file=sys.stderr)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from compaction_session import MODEL, SYSTEM, TRIGGER, URL, WINDOW, read_log, report
+from compaction_session import MODEL, MOST_STEPS, SYSTEM, TRIGGER, URL, WINDOW, report, use
 from pydantic_ai import Agent  # type: ignore[import-not-found,unused-ignore]
 from pydantic_ai.models.openai import OpenAIChatModel  # type: ignore[import-not-found,unused-ignore]
 from pydantic_ai.providers.openai import OpenAIProvider  # type: ignore[import-not-found,unused-ignore]
+from pydantic_ai.usage import UsageLimits  # type: ignore[import-not-found,unused-ignore]
 from pydantic_ai_harness.compaction import (  # type: ignore[import-not-found,unused-ignore]
     ClearToolResults,
     SummarizingCompaction,
@@ -28,15 +29,16 @@ SUMMARY = SummarizingCompaction(max_fraction=TRIGGER, context_window=WINDOW, kee
 AGENT = Agent(
     OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=URL, api_key="none")),
     instructions=SYSTEM,
-    tools=[read_log],
+    tools=[use],
     capabilities=[TIERED if sys.argv[3] == "tiered" else SUMMARY],
 )
+LIMITS = UsageLimits(request_limit=MOST_STEPS)
 history: list[Any] = []
 counts = [0, 0]
 
 
 async def turn(said: str) -> None:
-    done = await AGENT.run(said, message_history=list(history))
+    done = await AGENT.run(said, message_history=list(history), usage_limits=LIMITS)
     history[:] = done.all_messages()
     used = done.usage() if callable(done.usage) else done.usage
     counts[0] += used.input_tokens

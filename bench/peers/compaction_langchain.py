@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compaction_session import MODEL, SYSTEM, TRIGGER, URL, WINDOW, read_log, report
+from compaction_session import MODEL, MOST_STEPS, SYSTEM, TRIGGER, URL, WINDOW, report, use
 from langchain.agents import create_agent  # type: ignore[import-not-found,unused-ignore]
 from langchain.agents.middleware import SummarizationMiddleware  # type: ignore[import-not-found,unused-ignore]
 from langchain_core.callbacks import UsageMetadataCallbackHandler  # type: ignore[import-not-found,unused-ignore]
@@ -13,7 +13,7 @@ from langchain_openai import ChatOpenAI  # type: ignore[import-not-found,unused-
 CHAT = ChatOpenAI(model=MODEL, base_url=URL, api_key="none", max_retries=0, profile={"max_input_tokens": WINDOW})
 AGENT = create_agent(
     CHAT,
-    [read_log],
+    [use],
     system_prompt=SYSTEM,
     middleware=[SummarizationMiddleware(CHAT, trigger=("fraction", TRIGGER), keep=("messages", 20))],
 )
@@ -23,7 +23,7 @@ history: list[Any] = []
 
 async def turn(said: str) -> None:
     given = [*history, {"role": "user", "content": said}]
-    done = await AGENT.ainvoke({"messages": given}, {"callbacks": [USED], "recursion_limit": 100})
+    done = await AGENT.ainvoke({"messages": given}, {"callbacks": [USED], "recursion_limit": 3 * MOST_STEPS})
     history[:] = done["messages"]
 
 

@@ -15,21 +15,20 @@ from pathlib import Path
 from typing import Any
 
 PLAN: dict[str, Any] = json.loads(Path(sys.argv[2]).read_text())
-"""``turns``: what the user says; ``results``: what the tool gives, in order; ``window`` and ``trigger``, a share."""
+"""``turns``: what the user says; ``results``: what the tool gives, by number; ``window`` and ``trigger``, a share."""
 URL = sys.argv[1]
 SYSTEM: str = PLAN["system"]
 WINDOW: int = PLAN["window"]
 TRIGGER: float = PLAN["trigger"]
 MODEL = "gpt-4.1"
+MOST_STEPS = 1_000
+"""Model calls of a turn: no client is to stop because a turn is long."""
 
-_given: list[int] = []
 
-
-def read_log(number: int) -> str:
-    """Read one log."""
+def use(number: int, call: str) -> str:
+    """Do what ``call`` says."""
     results: list[str] = PLAN["results"]
-    _given.append(number)
-    return results[(len(_given) - 1) % len(results)]
+    return results[number]
 
 
 def report(packages: list[str], turn: Callable[[str], Awaitable[None]], counted: Callable[[], tuple[int, int]]) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from compaction_session import MODEL, SYSTEM, TRIGGER, URL, WINDOW, read_log, report
+from compaction_session import MODEL, MOST_STEPS, SYSTEM, TRIGGER, URL, WINDOW, report, use
 
 from ullage.runtime.agent import Agent
 
 PLACE = tempfile.TemporaryDirectory()
 AGENT = Agent(
     f"openai:{MODEL}",
-    tools=[read_log],
+    tools=[use],
     system=SYSTEM,
     store=Path(PLACE.name) / "sessions.db",
     environment={"OPENAI_API_KEY": "none"},
@@ -21,6 +21,7 @@ AGENT = Agent(
     wire="chat",
     window=WINDOW,
     trigger=TRIGGER,
+    max_steps=MOST_STEPS,
 )
 counts = [0, 0]
 

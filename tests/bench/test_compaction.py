@@ -1,31 +1,32 @@
 """The compaction bench's own parts: its session, its script, and what it makes of a list of requests."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.compaction import (
     CLIENTS,
+    ENDS,
     HERE,
     MODEL,
-    SHARES,
-    SIZES,
     SUMMARISES,
     TRIGGER,
     Outcome,
-    _size,
     judged,
-    plan,
     scenario,
+    shortened,
     unseen,
 )
+from bench.long_sessions import SHARES, SIZES, TOOL, _size, invented, recorded
 from ullage.simulators.drawn import draw
 from ullage.simulators.prompt import Ask
 from ullage.simulators.server import Exchange
 from ullage.simulators.wire import Bill
 
 WINDOW = 10_000
-PLAYED = scenario(WINDOW)
+PLAYED = scenario(invented(5), WINDOW)
 SERVED = next(model for model in PLAYED.models if model.name == MODEL)
 DRAWN = draw(0, SERVED, {})
 
@@ -43,9 +44,36 @@ def outcome(*exchanges: Exchange) -> Outcome:
     return judged(exchanges, DRAWN, SERVED)
 
 
-def test_the_session_is_the_same_at_every_run() -> None:
-    assert plan(5) == plan(5)
-    assert len(plan(5)["turns"]) == 5
+def test_the_session_is_the_same_at_every_run_and_another_with_another_seed() -> None:
+    assert invented(5) == invented(5) != invented(5, seed=8)
+    assert len(invented(5).turns) == 5
+
+
+def test_each_call_of_a_session_has_a_number_and_its_own_result() -> None:
+    session = invented(20)
+    numbers = [call["arguments"]["number"] for answer in session.answers for call in answer.get("calls", ())]
+    assert numbers == list(range(len(session.results)))
+
+
+def test_a_recorded_session_has_the_words_of_its_log_and_an_end_to_each_turn(tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": '{"path": "pump"}'}}
+    log.write_text(
+        json.dumps(
+            [
+                {"role": "user", "content": "Look at the pump."},
+                {"role": "assistant", "content": "I will look.", "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c", "content": "It leaks."},
+                {"role": "user", "content": "Stop, look at the valve."},
+                {"role": "assistant", "content": "It is closed."},
+            ]
+        )
+    )
+    session = recorded(log)
+    assert session.turns == ["Look at the pump.", "Stop, look at the valve."]
+    assert session.results == ["It leaks."]
+    assert [answer["text"] for answer in session.answers] == ["I will look.", "I stop here.", "It is closed."]
+    assert session.answers[0]["calls"] == [{"name": TOOL, "arguments": {"number": 0, "call": 'read {"path": "pump"}'}}]
 
 
 @pytest.mark.parametrize(("share", "size"), [*zip(SHARES, SIZES, strict=True), (0.0, 0), (1.0, SIZES[-1])])
@@ -93,11 +121,22 @@ def test_a_request_too_small_for_the_cache_loses_nothing() -> None:
 
 
 def test_words_that_are_in_no_summary_and_not_in_view_are_lost_unseen() -> None:
-    summary = exchange(f"{SUMMARISES[0]}: Turn 1: a", bill(900))
-    talk = [
-        exchange("Turn 1: a", bill(900)),
-        exchange("Turn 2: b", bill(900)),
-        summary,
-        exchange("Turn 3: c", bill(90)),
-    ]
-    assert unseen(talk, ["Turn 1: a", "Turn 2: b", "Turn 3: c"]) == 1
+    turns = [f"Turn {number}: look at the valve" for number in range(3)]
+    summary = exchange(f"{SUMMARISES[0]}: {turns[0]}", bill(900))
+    talk = [exchange(turns[0], bill(900)), exchange(turns[1], bill(900)), summary, exchange(turns[2], bill(90))]
+    assert unseen(talk, turns) == 1
+    assert unseen(talk, ["ok"]) == 0
+
+
+def test_results_that_were_cut_are_counted_once() -> None:
+    said = exchange("Turn 1", bill(90))
+    for name, text in (("a", f"head [{ENDS}: …] tail"), ("b", "whole")):
+        said.body["messages"].append({"role": "tool", "tool_call_id": name, "content": text})
+    assert shortened([said, said]) == 1
+
+
+def test_outcomes_of_several_sessions_add_up() -> None:
+    total = Outcome()
+    for _ in range(2):
+        total.add(Outcome(calls=3, problems=("once",)))
+    assert (total.calls, total.problems) == (6, ("once", "once"))
