@@ -67,7 +67,7 @@ async def test_what_left_was_in_a_summary_request_or_a_digest_or_is_listed_as_dr
     answer = {"text": f"It is noted. {words(150, 3)}"}
     with running(script(dialect, answer, window=WINDOW, summary=summary or None)) as server:
         async with agent_on(server, tmp_path / "s.db", dialect, window=WINDOW).session(SESSION) as session:
-            await talked(session, 90)
+            await talked(session, 150)
             events = await session.history()
         assert not refused(server)
         asked = [heard(one) for one in generated(server) if is_summary_call(one)]

@@ -66,7 +66,8 @@ async def run(dialect: Dialect, path: Path, compactions: int, *, undone: int, ap
                 if number < compactions:
                     await session.compact()
                     await session.wait()
-                await session.ask(f"Said after the {number + 1}th: {words(6_000, number)}")
+                for part in range(2):
+                    await session.ask(f"Said after the {number + 1}th: {words(5_000, 2 * number + part)}")
             for number in range(SINCE):
                 await session.ask(f"Cask {number} as well?")
             events = await session.history()

@@ -15,7 +15,7 @@ def test_a_plan_says_what_leaves_and_that_it_would_be_proved() -> None:
 
 def test_less_is_kept_until_the_proof_holds() -> None:
     roomy = plan_for(Situation(fold=fold_of(*turns(25, size=200))))
-    tight = plan_for(Situation(fold=fold_of(*turns(25, size=200), system=words(6_500))))
+    tight = plan_for(Situation(fold=fold_of(*turns(25, size=200), system=words(7_400))))
     assert tight.verdict.is_proved
     assert len(tight.leaving) > len(roomy.leaving)
 

@@ -43,7 +43,7 @@ def test_calls_without_a_result_or_waiting_for_a_person_must_stay() -> None:
     assert must_stay(situation(*done, waiting=frozenset({"a-0"}))).keys() == {"a", "r"}
 
 
-def test_the_whole_last_turn_stays_if_there_is_room_and_of_earlier_ones_the_tail() -> None:
+def test_the_newest_exchanges_stay_as_far_as_the_tail_goes() -> None:
     of = situation(*turns(10))
     size = of.sizes.of(message.id for message in turns(1))
     kept = keep(of, room=100 * size, tail=2.2 * size)
@@ -51,6 +51,25 @@ def test_the_whole_last_turn_stays_if_there_is_room_and_of_earlier_ones_the_tail
     assert kept.why["u9"] == "latest request"
     assert {"u8", "a8", "r8", "b8"} <= kept.why.keys()
     assert "a7" not in kept.why
+
+
+def test_of_a_long_turn_the_newest_steps_stay() -> None:
+    steps = [(answer(f"a{n}", words(20, n), calls=1), result(f"r{n}", f"a{n}-0", words(50, n))) for n in range(30)]
+    of = situation(
+        said("u", "do it"), *(message for step in steps for message in step), said("b", "x", role="assistant")
+    )
+    kept = keep(of, room=100_000, tail=600)
+    assert {"u", "a29", "r29", "b"} <= kept.why.keys() and "a0" not in kept.why
+    assert of.sizes.of(kept.why.keys() - {"u"}) <= 600
+
+
+def test_results_that_were_not_seen_are_the_newest_of_the_tail() -> None:
+    last = (answer("a", calls=1), result("r", "a-0", words(900)))
+    of = situation(*turns(10), said("v", "go"), *last)
+    size = of.sizes.of(("a", "r"))
+    alone, more = keep(of, room=100_000, tail=size), keep(of, room=100_000, tail=3 * size)
+    assert alone.why.keys() == {"v", "a", "r"}
+    assert "b9" in more.why and more.tokens <= of.sizes.of("v") + 3 * size
 
 
 def test_a_turn_without_end_is_cut_between_steps() -> None:

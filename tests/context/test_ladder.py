@@ -29,7 +29,8 @@ def test_at_the_point_it_summarises_on_top_of_the_current_request() -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
     assert rung(situation, model) == "summary"
     assert [ask.extends for ask in model.calls] == [True]
-    assert model.calls[0].messages[:-1] == situation.messages
+    shown = model.calls[0].messages[:-1]
+    assert shown == situation.messages[: len(shown)]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@ from dataclasses import replace
 from tests.context.sessions import FakeModel, fold_of, turns
 from tests.meter.session import answer, said
 from ullage.context.budget import aim_of
+from ullage.context.committing import plan_for
 from ullage.context.rules import Rules
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Declined, SummaryAnswer
@@ -19,15 +20,34 @@ def over() -> Situation:
     return Situation(fold=fold_of(*turns(150, size=200)), trigger="limit")
 
 
-def test_a_summary_extends_the_current_request_by_one_message() -> None:
+def test_a_summary_is_asked_for_behind_the_last_message_that_leaves() -> None:
     situation = at_point(instructions="Keep the numbers.")
+    leaving = plan_for(situation).leaving
     ask = Summarize().propose(situation, ())
     assert isinstance(ask, Ask) and ask.extends and ask.system == ()
-    assert ask.messages[:-1] == situation.messages
+    assert 0 < len(leaving) < len(situation.messages)
+    assert ask.messages[:-1] == situation.messages[: len(leaving)] == leaving
     asked = ask.messages[-1]
     assert (asked.role, asked.origin) == ("user", "injected")
     assert "Keep the numbers." in next(asked.of_type(TextPart)).text
-    assert set(ask.covers) == {message.id for message in situation.messages}
+    assert "newer ones that you are not shown" in next(asked.of_type(TextPart)).text
+    assert ask.covers == tuple(message.id for message in leaving)
+
+
+def test_what_stays_between_what_leaves_is_shown_as_it_stands() -> None:
+    situation = at_point(pins=frozenset({"u3"}))
+    ask = Summarize().propose(situation, ())
+    assert isinstance(ask, Ask)
+    assert ask.messages[:-1] == situation.messages[: len(ask.covers)]
+    assert "u3" in ask.covers
+
+
+def test_it_counts_at_least_what_is_shown_and_leaves_room_for_doubt() -> None:
+    situation = at_point()
+    ask = Summarize().propose(situation, ())
+    assert isinstance(ask, Ask)
+    shown = situation.sizes.fixed + situation.sizes.of(ask.covers) + situation.cost(ask.messages[-1])
+    assert shown <= ask.tokens <= situation.sizes.high + 1.3 * situation.cost(ask.messages[-1])
 
 
 def test_it_is_not_asked_on_top_of_a_request_that_does_not_fit_or_another_models() -> None:
@@ -36,8 +56,15 @@ def test_it_is_not_asked_on_top_of_a_request_that_does_not_fit_or_another_models
         assert isinstance(proposal, Declined) and proposal.reason in ("does_not_fit", "too_large", "above_point")
 
 
-def test_it_is_not_asked_while_a_call_is_open() -> None:
+def test_a_call_that_is_open_at_the_end_stays_and_is_not_shown() -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200), answer("a", calls=1)))
+    ask = Summarize().propose(situation, ())
+    assert isinstance(ask, Ask) and "a" not in ask.covers
+
+
+def test_it_is_not_asked_where_a_call_without_a_result_would_be_shown() -> None:
+    first, *rest = turns(25, size=200)
+    situation = Situation(fold=fold_of(first, answer("a", calls=1), *rest))
     proposal = Summarize().propose(situation, ())
     assert isinstance(proposal, Declined) and "call without a result" in proposal.note
 

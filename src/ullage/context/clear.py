@@ -30,6 +30,10 @@ prices are not known (https://platform.claude.com/docs/en/build-with-claude/prom
 
 LEAST_READS: Final = 1
 
+MOST_LEFT: Final = 0.45
+"""Of the request, the most that clearing may leave. Where it frees less, the next compaction is near, and the cache has
+been written anew for little (docs/why/compaction.md)."""
+
 
 class Result(NamedTuple):
     """A tool result that may be cleared, with its tokens and whether a later read of the same file is in view."""
@@ -57,8 +61,9 @@ class ClearToolResults:
 
     Stays: the newest min(``Rules.protect_tokens``, a quarter of the input limit) tokens of them, those in pinned
     messages and those the model has not seen. A read of a file that was read again later counts as old at once.
-    Declines when it would not bring the request down to the goal, when the provider's cache of what follows the first
-    cleared result costs more to write anew than the smaller requests save, or when a person asked for a summary.
+    Declines when it would not bring the request down to the goal and to 45 % of its size, when the provider's cache of
+    what follows the first cleared result costs more to write anew than the smaller requests save, or when a person
+    asked for a summary.
     """
 
     name: str = "clear"
@@ -82,8 +87,9 @@ class ClearToolResults:
         after = reading_after(situation.fold, (event,)).tokens
         saved = situation.sizes.used - after
         rewritten = _behind(situation, {result.message for result in chosen}) - saved
-        if after > aim.goal:
-            return Declined("above_point", f"Clearing {saved:,} tokens leaves {after:,}, more than {aim.goal:,.0f}.")
+        enough = min(aim.goal, MOST_LEFT * situation.sizes.used)
+        if after > enough:
+            return Declined("above_point", f"Clearing {saved:,} tokens leaves {after:,}, more than {enough:,.0f}.")
         price = cache_cost(situation, aim, saved=saved, rewritten=max(0, rewritten), after=after)
         if price.saving <= price.cost and not situation.is_urgent:
             note = f"Writing {rewritten:,} tokens anew costs {price.cost:,.0f}, and {price.reads} calls save "

@@ -26,36 +26,39 @@ class Plan(NamedTuple):
     verdict: Verdict
 
 
-def plan_for(situation: Situation) -> Plan:
+def plan_for(situation: Situation, share: float | None = None) -> Plan:
     """The most that can stay so that the proof holds with a summary of full length; the least where none does.
 
-    Known before any model call, so that none is made in vain.
+    ``share``: of the messages' tokens, how much of the newest may stay (``Rules.keep``). Known before any model call,
+    so that none is made in vain.
     """
-    return situation.once(plan_for, lambda: _best_plan(situation))
+    newest = situation.rules.keep if share is None else share
+    return situation.once((plan_for, newest), lambda: _best_plan(situation, newest))
 
 
-def _best_plan(situation: Situation) -> Plan:
+def _best_plan(situation: Situation, newest: float) -> Plan:
     aim = aim_of(situation)
-    plan = _plan(situation, aim, aim.summary, SHARES[0])
+    plan = _plan(situation, aim, newest, SHARES[0])
     for share in SHARES[1:]:
         if plan.verdict.is_proved:
             return plan
-        plan = _plan(situation, aim, aim.summary, share)
+        plan = _plan(situation, aim, newest, share)
     return plan
 
 
-def _plan(situation: Situation, aim: Aim, length: float, share: float) -> Plan:
-    kept = kept_for(situation, aim, length, share)
+def _plan(situation: Situation, aim: Aim, newest: float, share: float) -> Plan:
+    length = aim.summary
+    kept = kept_for(situation, aim, length, newest, share)
     leaving = tuple(message for message in situation.messages if message.id not in kept.why)
     event = committed(situation, kept, leaving, text="", length=round(length + rules_room(aim.window)))
     return Plan(kept, leaving, prove(situation, event))
 
 
-def kept_for(situation: Situation, aim: Aim, length: float, share: float = 1.0) -> Kept:
-    """What stays beside a summary of that length, when ``share`` of the room is used."""
+def kept_for(situation: Situation, aim: Aim, length: float, newest: float, share: float = 1.0) -> Kept:
+    """What stays beside a summary of that length, ``newest`` of the messages among it, in ``share`` of the room."""
     around = situation.sizes.fixed + length + 0.5 * rules_room(aim.window)
     room = share * max(0.0, aim.goal - around)
-    tail = min(room, situation.rules.keep * situation.weigh(message.id for message in situation.messages))
+    tail = min(room, newest * situation.weigh(message.id for message in situation.messages))
     request_room = None
     if aim.bar is not None:
         pinned = situation.weigh(message.id for message in situation.messages if message.id in situation.pins)

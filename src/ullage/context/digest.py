@@ -11,6 +11,7 @@ from ullage.context.carrying import earlier_text
 from ullage.context.committing import committed, plan_for
 from ullage.context.cuts import is_request
 from ullage.context.rendering import line_of, paths_in
+from ullage.context.rules import KEEP_UNREAD
 from ullage.context.shorten import excerpt
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
@@ -120,7 +121,7 @@ class Digests:
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:
             return Declined("not_worth_it", "Nothing has to leave now, so it stays until a model has summarised it.")
-        plan = plan_for(situation)
+        plan = plan_for(situation, max(situation.rules.keep, KEEP_UNREAD))
         if not plan.leaving:
             return Declined("nothing_to_do", "Every message has to stay.")
         made = digest(situation, plan.leaving, most=aim_of(situation).summary)

@@ -12,6 +12,7 @@ from ullage.context.committing import SHARES, kept_for
 from ullage.context.constraints import rules_part_id
 from ullage.context.keep import Kept, keep
 from ullage.context.proof import prove
+from ullage.context.rules import KEEP_UNREAD
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
 from ullage.events import CompactionCommitted, DroppedMessage
@@ -40,8 +41,9 @@ class DropOldest:
             return Declined("not_worth_it", "Nothing has to leave now, so nothing is dropped.")
         aim = aim_of(situation)
         best: Candidate | None = None
+        newest = max(situation.rules.keep, KEEP_UNREAD)
         for share in SHARES:
-            event = _dropping(situation, aim, kept_for(situation, aim, 0.0, share), with_note=True)
+            event = _dropping(situation, aim, kept_for(situation, aim, 0.0, newest, share), with_note=True)
             if event is None:
                 continue
             best = Candidate(event)

@@ -62,10 +62,10 @@ def _reason(situation: Situation, block: Block, message: Message, *, is_leading:
 
 
 def keep(situation: Situation, *, room: float, tail: float, request_room: float | None = None) -> Kept:
-    """What stays, in at most about ``room`` tokens of messages, ``tail`` of them for exchanges of earlier turns.
+    """What stays, in at most about ``room`` tokens of messages, ``tail`` of them for the newest exchanges.
 
     In this order: what must stay; results the model has not seen, cut to fit; the other requests of the unfinished
-    task; the newest blocks, the whole last turn if there is room for it. Nothing but the first kind is sure to stay.
+    task; the newest blocks, of the last turn first. Nothing but the first kind is sure to stay.
     ``request_room`` is how many tokens the newest request may take before it is cut to head and tail.
     """
     choice = _Choice(situation, room)
@@ -88,6 +88,7 @@ class _Choice:
         self.why: dict[str, str] = {}
         self.replaced: dict[str, Message] = {}
         self.tokens = 0.0
+        self.newest = 0.0
 
     def take(self, why: Mapping[str, str]) -> None:
         self.tokens += self.situation.weigh(name for name in why if name not in self.why)
@@ -135,14 +136,15 @@ class _Choice:
             return
         before = self.tokens, dict(self.replaced)
         self.take(dict.fromkeys(last.ids, "results not seen yet"))
-        if self.tokens <= self.room:
-            return
-        sizes = sorted(self.situation.weigh((message.id,)) for message in results)
-        cap = _level(sizes, left - others)
-        if not all(self.shorten(message, cap) for message in results):
-            self.tokens, self.replaced = before
-            for name in last.ids:
-                self.why.pop(name)
+        if self.tokens > self.room:
+            sizes = sorted(self.situation.weigh((message.id,)) for message in results)
+            cap = _level(sizes, left - others)
+            if not all(self.shorten(message, cap) for message in results):
+                self.tokens, self.replaced = before
+                for name in last.ids:
+                    self.why.pop(name)
+                return
+        self.newest = self.tokens - before[0]
 
     def task(self) -> None:
         """Other requests since the last finished task, newest first, as far as their share of the room goes."""
@@ -160,18 +162,17 @@ class _Choice:
             self.take({message.id: "request of the unfinished task"})
 
     def tail(self, tail: float) -> None:
-        """The newest blocks in a row."""
+        """The newest blocks in a row; results that were not seen yet are the newest of them."""
         request = self.situation.request
         in_turn = request is not None
-        taken = 0.0
+        taken = self.newest
         for block in reversed(self.situation.blocks):
             if any(message.origin == "summary" for message in block.messages):
                 return
             size = self.situation.weigh(name for name in block.ids if name not in self.why)
-            fits = self.tokens + size <= self.room and (in_turn or taken + size <= tail)
-            if not fits:
+            if self.tokens + size > self.room or taken + size > tail:
                 return
-            taken += self.situation.weigh(block.ids)
+            taken += size
             self.take(dict.fromkeys(block.ids, "last turn" if in_turn else "newest part"))
             if request is not None and request.id in block.ids:
                 in_turn = False

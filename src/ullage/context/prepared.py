@@ -34,7 +34,7 @@ class Preparation(NamedTuple):
 
 
 def prepare(situation: Situation) -> Preparation | Declined:
-    """The call for a summary ahead of time: one message more on the request that is going out.
+    """The call for a summary ahead of time: of what is to leave, while the request that holds it is going out.
 
     To be made while the session goes on; its usage is Spend. Abandoning it costs nothing but that.
     """

@@ -47,12 +47,12 @@ ALONE: Final = (
 
 
 def task(situation: Situation, aim: Aim, *, kept: bool) -> str:
-    """The request for a summary. ``kept``: the newest messages stay where they are, after it."""
+    """The request for a summary. ``kept``: newer messages stay where they are, behind it."""
     rules = situation.rules
     text = rules.prompt or TASK.format(
         words=round(aim.summary * WORDS_PER_TOKEN / 10) * 10,
         sections=SECTIONS,
-        kept=", before the newest of them, which stay" if kept else "",
+        kept=", in front of newer ones that you are not shown" if kept else "",
     )
     wishes = [each for each in (rules.instructions, situation.instructions) if each]
     return "\n\n".join([text, *(f"What matters in particular: {wish}" for wish in wishes)])

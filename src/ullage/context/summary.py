@@ -43,9 +43,10 @@ def answer_room(situation: Situation, aim: Aim) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
-    """Asks for a summary on top of the session's own next request: the provider's cache of the prefix holds.
+    """Asks for a summary behind the last message that is to leave: the provider's cache of what stands before holds.
 
-    Declines where that does not fit into the window, where calls are open, or where another model is to write it.
+    What stays is not shown: it is paid for once, in the request that follows. Declines where that does not fit into the
+    window, where calls are open in it, or where another model is to write it.
     """
 
     name: str = "summary"
@@ -62,15 +63,17 @@ class Summarize:
             return self._finish(situation, aim, plan, answers[-1])
         if situation.rules.own_model or situation.is_over_bytes or situation.is_over_images:
             return Declined("does_not_fit", "The current request is not sent to the model that summarises.")
-        if any(block.open for block in situation.blocks):
-            return Declined("does_not_fit", "A call without a result stands at the end of the request.")
+        shown = _up_to(plan.leaving[-1], situation.messages)
+        ids = tuple(message.id for message in shown)
+        if any(block.open and block.ids[0] in ids for block in situation.blocks):
+            return Declined("does_not_fit", "A call without a result stands in what is to be summarised.")
+        behind = situation.sizes.messages - situation.sizes.of(ids)
         asked = asking(situation, task(situation, aim, kept=bool(plan.kept.why)), 1)
-        tokens = round(situation.sizes.high + SAFETY * situation.cost(asked))
+        tokens = round(situation.sizes.high - behind / SAFETY + SAFETY * situation.cost(asked))
         room = min(answer_room(situation, aim), (aim.window or 0) - tokens)
         if room < LEAST_ANSWER * aim.summary or tokens > _cap(situation) or situation.trigger == "overflow":
             return Declined("does_not_fit", f"The request and what is asked would be up to {tokens:,} tokens.")
-        ids = tuple(message.id for message in situation.messages)
-        return Ask((*situation.messages, asked), ids, tokens, room, extends=True)
+        return Ask((*shown, asked), ids, tokens, room, extends=True)
 
     def _finish(self, situation: Situation, aim: Aim, plan: Plan, answer: SummaryAnswer) -> Proposal:
         taken = accept(
@@ -169,6 +172,12 @@ def piece_room(situation: Situation, aim: Aim) -> int:
         limit = min(limit, round(situation.bytes_limit / BYTES_A_TOKEN))
     around = situation.count(task(situation, aim, kept=True)) + situation.count(ALONE) + 200
     return int(limit / SAFETY - around - 2.5 * aim.summary)
+
+
+def _up_to(last: Message, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages from the first to this one."""
+    ids = [message.id for message in messages]
+    return tuple(messages[: ids.index(last.id) + 1])
 
 
 def _unplannable(plan: Plan) -> Declined | None:

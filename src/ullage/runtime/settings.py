@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from ullage.codec.encode.blocks import Effort, Options
+from ullage.context.rules import KEEP
 from ullage.errors import SettingError
 from ullage.reasoning import ReasoningPolicy, Strip
 from ullage.runtime import setting_values as values
@@ -147,8 +148,8 @@ class Settings:
 
     # -- compaction --
     keep: float = _setting(
-        0.3, "how much of the messages a summary leaves as they are", values.real(0, 1, above=True, below=True),
-        unit="share of their tokens",
+        KEEP, "how much of the messages a summary leaves as they are, the newest",
+        values.real(0, 1, above=True, below=True), unit="share of their tokens",
     )  # fmt: skip
     protect_tokens: int = _setting(
         40_000, "how much of the newest tool results is never cleared, at most a quarter of the input limit",
