@@ -101,13 +101,18 @@ def lacks_limits(work: Work) -> bool:
 
 
 async def learn_limits(work: Work) -> None:
-    """Ask the endpoint for the model's limits, once a model. What it does not say stays unknown."""
-    model = work.asked_limits = work.ledger.meter.fold.model
+    """Ask the endpoint for the model's limits, once a model. What it does not say stays unknown.
+
+    Cancelled, it has not asked: the next call does.
+    """
+    model = work.ledger.meter.fold.model
     try:
         async with asyncio.timeout(LIMITS_S):
             said = await limits(work.endpoint(), model, client=work.shared.client)
     except (ProviderError, TimeoutError):
+        work.asked_limits = model
         return
+    work.asked_limits = model
     if said.window is not None or said.max_output is not None:
         learnt = LimitLearnt(
             model=model, source="provider", window=said.window, input_cap=said.input_cap, max_output=said.max_output
