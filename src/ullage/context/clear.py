@@ -30,7 +30,7 @@ prices are not known (https://platform.claude.com/docs/en/build-with-claude/prom
 
 LEAST_READS: Final = 1
 
-MOST_LEFT: Final = 0.45
+MOST_LEFT: Final = 0.5
 """Of the request, the most that clearing may leave. Where it frees less, the next compaction is near, and the cache has
 been written anew for little (docs/why/compaction.md)."""
 
@@ -61,7 +61,7 @@ class ClearToolResults:
 
     Stays: the newest min(``Rules.protect_tokens``, a quarter of the input limit) tokens of them, those in pinned
     messages and those the model has not seen. A read of a file that was read again later counts as old at once.
-    Declines when it would not bring the request down to the goal and to 45 % of its size, when the provider's cache of
+    Declines when it would not bring the request down to the goal and to half its size, when the provider's cache of
     what follows the first cleared result costs more to write anew than the smaller requests save, or when a person
     asked for a summary.
     """
