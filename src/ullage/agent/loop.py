@@ -386,8 +386,6 @@ def _compaction_started(loop: Loop, event: CompactionStarted) -> Loop:
 def _compaction_over(loop: Loop, event: CompactionCommitted | CompactionRolledBack) -> Loop:
     if isinstance(event, CompactionRolledBack) and event.rung:
         return loop  # one rung was given up; the next one is tried
-    if isinstance(event, CompactionRolledBack) and event.rung:
-        return loop  # one step of the ladder did not help; the next is tried
     over = "" if loop.compaction == event.compaction else loop.compaction
     if isinstance(event, CompactionRolledBack):
         return replace(loop, compaction=over)

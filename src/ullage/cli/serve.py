@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.cli.agent_options import agent_with_instructions, endpoint_settings
+from ullage.cli.agent_options import agent_with_instructions, endpoint_settings, tool_names
 from ullage.cli.chat.simulated import simulated
 from ullage.errors import MissingExtra
 from ullage.runtime.agent import Agent
@@ -94,7 +94,7 @@ def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, 
         args.model or "",
         system=args.system,
         root=args.root,
-        tools=tuple(args.tools.split(",")) if args.tools else (),
+        tools=tool_names(args) or (),
         store=store,
         environment=environment,
         yields=True,

@@ -54,18 +54,6 @@ class Whereabouts(NamedTuple):
         return f"{self.message}: {self.status}{where}{f' ({told})' if told else ''}"
 
 
-def pins_of(events: Iterable[Event]) -> frozenset[str]:
-    """Ids of the messages that are pinned after these events."""
-    pins: set[str] = set()
-    for event in events:
-        if isinstance(event, Pinned):
-            if event.pinned:
-                pins.update(event.messages)
-            else:
-                pins.difference_update(event.messages)
-    return frozenset(pins)
-
-
 def explain(message_id: str, events: Iterable[Event]) -> Whereabouts:
     """Where the message with this id went. ``unknown`` for an id that was never in the session."""
     trace = _Trace(message_id)
