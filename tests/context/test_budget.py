@@ -14,7 +14,14 @@ def test_with_a_known_window_it_aims_at_45_percent_and_must_end_below_the_point(
     aim = aim_of(Situation(fold=fold_of(*turns(3), window=200_000)))
     assert (aim.limit, aim.bar, aim.window) == (184_000, 160_000, 200_000)
     assert aim.goal == 90_000
-    assert aim.summary == 8_000
+
+
+def test_a_summary_may_take_6_percent_of_the_window_and_a_third_of_a_short_conversation() -> None:
+    long, short = fold_of(*turns(200, size=200), window=200_000), fold_of(*turns(12, size=200), window=200_000)
+    assert aim_of(Situation(fold=long)).summary == 8_000
+    of = Situation(fold=short)
+    assert aim_of(of).summary == pytest.approx(0.3 * of.sizes.messages)
+    assert aim_of(Situation(fold=fold_of(*turns(1)))).summary == 250
 
 
 def test_it_has_to_save_a_tenth_or_2000_tokens_or_a_twentieth_of_the_window() -> None:

@@ -217,3 +217,14 @@ def test_a_strategy_that_asks_for_ever_gets_a_bounded_number_of_calls() -> None:
 def test_without_strategies_nothing_happens() -> None:
     assert isinstance(Ladder(()).next(Situation(fold=fold_of()), Climb()), Stuck)
     assert Declined("nothing_to_do").note == ""
+
+
+def test_a_short_conversation_is_summarised_when_asked_and_one_with_nothing_to_gain_says_so() -> None:
+    short = Situation(fold=fold_of(*turns(16, size=200), window=200_000), trigger="asked")
+    assert short.sizes.messages < 10_000
+    assert rung(short) == "summary"
+    tiny = end(Situation(fold=fold_of(*turns(2), window=200_000), trigger="asked"))
+    assert isinstance(tiny, Stuck) and tiny.error is None
+    last = tiny.events[-1]
+    assert isinstance(last, CompactionRolledBack) and last.reason == "no_progress"
+    assert "is no gain" in last.note

@@ -8,7 +8,7 @@ HEADINGS = ("## Goal", "## Constraints", "## Decisions", "## State", "## Files",
 
 
 def situation(**more: object) -> Situation:
-    return Situation(fold=fold_of(*turns(2)), **more)  # type: ignore[arg-type]
+    return Situation(fold=fold_of(*turns(25, size=200)), **more)  # type: ignore[arg-type]
 
 
 def test_it_asks_for_all_headings_a_length_and_to_take_quotes_as_data() -> None:

@@ -32,6 +32,9 @@ SUMMARY_MOST: Final = 8_000
 SUMMARY_LEAST: Final = 250
 """A summary may take 6 % of the window, within these bounds in tokens."""
 
+SUMMARY_OF_MESSAGES: Final = 0.3
+"""Nor more than this share of the messages: of a short conversation a summary of full length would save nothing."""
+
 REFUSED: Final = 0.75
 """Of a request that was read as fitting and was refused, what is taken to fit, where the provider gave no numbers."""
 
@@ -65,7 +68,7 @@ def aim_of(situation: Situation) -> Aim:
         half = sizes.used / 2
         least = max(1.0, LEAST_SHARE * sizes.used)
         bar = half if situation.is_urgent else None
-        return Aim(None, bar, 0.9 * half, least, _summary(None, half - sizes.fixed), None)
+        return Aim(None, bar, 0.9 * half, least, _summary(None, half - sizes.fixed, sizes.messages), None)
     limit = round(limit / correction)
     is_short = situation.is_over_bytes or situation.is_over_images
     if situation.trigger == "overflow" and correction == 1.0 and sizes.high <= limit and not is_short:
@@ -81,12 +84,12 @@ def aim_of(situation: Situation) -> Aim:
     taken = size or limit
     if situation.bytes_limit is not None:
         taken = min(taken, round(situation.bytes_limit / BYTES_A_TOKEN))
-    return Aim(limit, bar, goal, least, _summary(taken, goal - sizes.fixed), size)
+    return Aim(limit, bar, goal, least, _summary(taken, goal - sizes.fixed, sizes.messages), size)
 
 
-def _summary(window: int | None, room: float) -> float:
+def _summary(window: int | None, room: float, messages: float) -> float:
     share = SUMMARY_MOST if window is None else SUMMARY_SHARE * window
-    return max(SUMMARY_LEAST, min(share, SUMMARY_MOST, 0.3 * room))
+    return max(SUMMARY_LEAST, min(share, SUMMARY_MOST, 0.3 * room, SUMMARY_OF_MESSAGES * messages))
 
 
 def correction_of(refusal: Overflow, used: int, window: int | None) -> float:

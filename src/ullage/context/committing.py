@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ullage.context.budget import Aim, aim_of
 from ullage.context.carrying import carrier, rules_room
 from ullage.context.keep import REQUEST_SHARE, Kept, keep
 from ullage.context.proof import Verdict, prove
 from ullage.context.situation import Situation
 from ullage.events import CompactionCommitted, DroppedMessage
-from ullage.messages import Message
+from ullage.messages import Message, TextPart
 from ullage.usage import Usage
 
 SHARES: Final = (1.0, 0.6, 0.3, 0.0)
@@ -50,8 +52,11 @@ def _plan(situation: Situation, aim: Aim, newest: float, share: float) -> Plan:
     length = aim.summary
     kept = kept_for(situation, aim, length, newest, share)
     leaving = tuple(message for message in situation.messages if message.id not in kept.why)
-    event = committed(situation, kept, leaving, text="", length=round(length + rules_room(aim.window)))
-    return Plan(kept, leaving, prove(situation, event))
+    event = committed(situation, kept, leaving, text="")
+    assert event.summary is not None, "what leaves has a message in its place"
+    around = sum(situation.count(part.text) for part in event.summary.of_type(TextPart))
+    whole = replace(event, summary_tokens=round(length + situation.fold.text_ratio * around))
+    return Plan(kept, leaving, prove(situation, whole))
 
 
 def kept_for(situation: Situation, aim: Aim, length: float, newest: float, share: float = 1.0) -> Kept:
@@ -76,11 +81,10 @@ def committed(
     rung: str = "",
     dropped: Sequence[DroppedMessage] = (),
     usage: Usage | None = None,
-    length: int | None = None,
 ) -> CompactionCommitted:
     """The event that puts ``text`` in the place of ``leaving``; those of them in ``dropped`` are not in the text.
 
-    ``usage`` is that of the call whose whole visible answer the text is; ``length`` overrides what it would cost.
+    ``usage`` is that of the call whose whole visible answer the text is.
     """
     window = aim_of(situation).window
     made = carrier(situation, text, leaving, window=window, usage=usage)
@@ -90,7 +94,7 @@ def committed(
         summary=made.message,
         summarised=tuple(message.id for message in leaving if message.id not in lost),
         dropped=tuple(dropped),
-        summary_tokens=made.tokens if length is None else length,
+        summary_tokens=made.tokens,
         rung=rung,
         replaced=kept.replaced,
     )

@@ -120,7 +120,7 @@ class Digests:
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:
-            return Declined("not_worth_it", "Nothing has to leave now, so it stays until a model has summarised it.")
+            return Declined("nothing_to_do", "Nothing has to leave now, so it stays until a model has summarised it.")
         plan = plan_for(situation, max(situation.rules.keep, KEEP_UNREAD))
         if not plan.leaving:
             return Declined("nothing_to_do", "Every message has to stay.")

@@ -38,7 +38,7 @@ class DropOldest:
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:
-            return Declined("not_worth_it", "Nothing has to leave now, so nothing is dropped.")
+            return Declined("nothing_to_do", "Nothing has to leave now, so nothing is dropped.")
         aim = aim_of(situation)
         best: Candidate | None = None
         newest = max(situation.rules.keep, KEEP_UNREAD)

@@ -173,7 +173,7 @@ class Ladder:
 
     def _stuck(self, situation: Situation, climb: Climb, setbacks: Sequence[Setback]) -> Stuck:
         error = unfixable(situation)
-        said = climb.setbacks[-1] if climb.setbacks else Setback("", "nothing_to_do", "There is no strategy.")
+        said = _telling(climb.setbacks)
         note = str(error) if error is not None else f"{said.rung}: {said.note}"
         events = (
             *_started(situation, climb),
@@ -181,6 +181,12 @@ class Ladder:
             _ended(situation, said.reason, note),
         )
         return Stuck(events, climb, error)
+
+
+def _telling(setbacks: Sequence[Setback]) -> Setback:
+    """Why nothing was changed: the last rung that tried something, or else the last of all."""
+    tried = [each for each in setbacks if each.reason != "nothing_to_do"]
+    return (tried or list(setbacks) or [Setback("", "nothing_to_do", "There is no strategy.")])[-1]
 
 
 class _Proposed(NamedTuple):

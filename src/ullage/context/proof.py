@@ -136,7 +136,8 @@ def _too_large(situation: Situation, aim: Aim, tokens: int, high: int, *, must_f
         return _Wrong("above_point", f"It would be up to {high:,} tokens, and has to end below {aim.bar:,.0f}.")
     is_about_bytes = situation.is_over_bytes or situation.is_over_images
     if not is_about_bytes and used - tokens < aim.least:
-        return _Wrong("no_progress", f"It would save {used - tokens:,} tokens of at least {aim.least:,.0f}.")
+        saved = f"save {used - tokens:,} tokens" if tokens < used else "save nothing"
+        return _Wrong("no_progress", f"It would {saved}, and less than {aim.least:,.0f} is no gain.")
     return None
 
 

@@ -185,7 +185,7 @@ def _unplannable(plan: Plan) -> Declined | None:
         return Declined("nothing_to_do", "Every message has to stay.")
     if not plan.verdict.is_proved:
         assert plan.verdict.reason is not None
-        return Declined(plan.verdict.reason, f"Even with a summary: {plan.verdict.note}")
+        return Declined(plan.verdict.reason, f"A summary would not help. {plan.verdict.note}")
     return None
 
 
