@@ -311,8 +311,8 @@ word for word: one that is cut to its ends because it alone fills the window cou
 INTRODUCTION = """# Compaction beside others
 
 Written by `uv run python -m bench.compaction --log SESSION --write docs/compaction-beside.md`. Nothing here is a time:
-every figure is a count of the simulated provider, and the same at every run of the same versions, but for the few tokens
-of handles drawn at random.
+every figure is a count of the simulated provider, and the same at every run of the same versions, but for some tokens
+of handles that are drawn at random.
 
 Every client says the same turns, gets the same tool results, and is answered by the same script on OpenAI Chat, where
 caching needs no setting. Each has its documented settings otherwise: ours its own defaults; pydantic-ai-harness the
