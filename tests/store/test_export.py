@@ -42,7 +42,8 @@ async def test_a_session_comes_back_from_its_file_as_it_was(store: SqliteStore, 
         assert await other.kept("s", handle) == await store.kept("s", handle)
     assert [receipt.id for receipt, _, _ in await other.pending("s")] == ["waits"]
     here, there = await store.about("s"), await other.about("s")
-    assert there == here._replace(changed=there.changed, held_by="")
+    assert there == here._replace(changed=there.changed, created=events[0].at, held_by="")
+    assert here.created <= events[0].at
     await other.close()
 
 
