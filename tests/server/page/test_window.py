@@ -101,7 +101,7 @@ def test_prunes_and_compactions_are_marked_and_can_be_undone(local: Local, open_
     expect(done).to_contain_text("summarised")
     local.api.until("compacted")
     expect(screen.find("article.away").first).to_be_attached()
-    small = screen.used
+    small = local.api.get("/v1/sessions/compacted/context").json()["used"]["tokens"]
     done.get_by_role("button", name="Undo").click()
     expect(screen.marks("Uncompacted")).to_be_visible()
     local.api.until("compacted")
