@@ -36,6 +36,7 @@ async def test_an_argument_counts_again_when_the_session_is_opened_with_it_anew(
 
 async def test_a_value_that_can_not_be_changes_nothing(tmp_path: Path) -> None:
     async with agent(tmp_path).session("one") as session:
+        await session.wait()  # it begins with its system prompt and tools
         before = len(await session.history())
         with pytest.raises(SettingError, match="trigger"):
             await session.set(trigger=-1)

@@ -61,7 +61,7 @@ class Api(httpx2.Client):
     def until(self, session: str, *states: str) -> dict[str, Any]:
         """Wait until a session that has a reading is in one of these states, at rest where none is named."""
         wanted = states or ("idle", "waiting")
-        for _ in _patiently():
+        for _ in patiently():
             found = self.state(session)
             if found["state"] in wanted and found["status"] is not None:
                 return found
@@ -106,7 +106,8 @@ def frames_of(lines: Iterable[str]) -> Iterator[Frame]:
             fields = {}
 
 
-def _patiently() -> Iterator[None]:
+def patiently() -> Iterator[None]:
+    """As often as something may be looked for until it is given up."""
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         yield
@@ -153,7 +154,7 @@ def serving(
         thread = threading.Thread(target=lambda: asyncio.run(live()), name="server")
         thread.start()
         try:
-            for _ in _patiently():
+            for _ in patiently():
                 if server.started or not thread.is_alive():
                     break
             with Api(base_url=url, timeout=WAIT_S, headers=dict(headers or {})) as api:

@@ -51,6 +51,7 @@ from ullage.runtime.limiting import is_over_request
 from ullage.runtime.opening import opened, save_if_due
 from ullage.runtime.tooling import run_tools
 from ullage.runtime.work import Shared, Work
+from ullage.store.store import Lease
 from ullage.tools.running import parse_arguments
 from ullage.tools.tool import AgentTool, BadArguments
 
@@ -103,21 +104,39 @@ class Driver:
         return bool(about.held_by) or bool(await self._shared.store.pending(self._session))
 
     @contextlib.asynccontextmanager
+    async def _leased(self, ttl_s: float) -> AsyncIterator[Lease]:
+        """The session's lease, given back at the end.
+
+        A store does what it was asked for also where the asking is cancelled: then too it is given back.
+        """
+        store, taken = self._shared.store, list[Lease]()
+
+        async def take() -> None:
+            taken.append(await store.acquire(self._session, self._shared.owner, ttl_s=ttl_s))
+
+        try:
+            await to_its_end(take())
+            yield taken[0]
+        finally:
+            # Where it can't be given back it ends by itself, and what ended the driving is not hidden by that.
+            with contextlib.suppress(StoreUnavailable):
+                for lease in taken:
+                    await to_its_end(store.release(lease))
+
+    @contextlib.asynccontextmanager
     async def _held(self) -> AsyncIterator[Work]:
         """The session under a lease that is renewed as long as this lasts."""
-        shared = self._shared
         ttl_s = (await self.look()).settings.lease_ttl_s
-        lease = await shared.store.acquire(self._session, shared.owner, ttl_s=ttl_s)
         driving = asyncio.current_task()
         assert driving is not None
         lost = False
 
-        async def renew() -> None:
+        async def renew(lease: Lease) -> None:
             nonlocal lost
             while True:
                 await asyncio.sleep(ttl_s / 3)
                 try:
-                    await shared.store.renew(lease, ttl_s=ttl_s)
+                    await self._shared.store.renew(lease, ttl_s=ttl_s)
                 except LeaseLost:
                     lost = True
                     driving.cancel()
@@ -125,23 +144,21 @@ class Driver:
                 except StoreUnavailable:
                     continue  # the driver's own writes say so; once there is room again the lease is still wanted
 
-        renewing = asyncio.create_task(renew())
-        try:
-            work = await self.look()
-            work.ledger.lease = lease
-            yield work
-        except asyncio.CancelledError:
-            if not lost or driving.uncancel() > 0:
-                raise
-            raise LeaseLost(f"Another driver has taken over the session {self._session}.") from None
-        finally:
-            if self.work is not None:
-                self.work.ledger.lease = None
-            renewing.cancel()
-            await asyncio.wait([renewing])
-            # Where it can't be given back it ends by itself, and what ended the driving is not hidden by that.
-            with contextlib.suppress(StoreUnavailable):
-                await to_its_end(shared.store.release(lease))
+        async with self._leased(ttl_s) as lease:
+            renewing = asyncio.create_task(renew(lease))
+            try:
+                work = await self.look()
+                work.ledger.lease = lease
+                yield work
+            except asyncio.CancelledError:
+                if not lost or driving.uncancel() > 0:
+                    raise
+                raise LeaseLost(f"Another driver has taken over the session {self._session}.") from None
+            finally:
+                if self.work is not None:
+                    self.work.ledger.lease = None
+                renewing.cancel()
+                await asyncio.wait([renewing])
 
     async def _advance(self, work: Work) -> None:
         listening = asyncio.create_task(self._listen(work))
