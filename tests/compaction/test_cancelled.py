@@ -198,6 +198,25 @@ def assert_whole(outcome: Outcome, before: Sequence[Message]) -> str:
     return "new" if first else "old"
 
 
+async def swept(
+    stage: Stage, before: Sequence[Message], moments: Sequence[str], seen: Counter[str]
+) -> AsyncIterator[tuple[str, Outcome, CancelAnswer, str]]:
+    """A session cancelled at each moment, what it was answered, and whether it is the old or the new one.
+
+    ``seen`` counts both.
+
+    Left out are those whose moment did not come: a double's pieces may arrive together.
+    """
+    for place, moment in enumerate(moments):
+        outcome = await cancelled_at(stage, f"c{place}", moment)
+        how = assert_whole(outcome, before)
+        seen[how] += 1
+        if outcome.answer is None:
+            assert moment.startswith(PIECE), moment
+        else:
+            yield moment, outcome, outcome.answer, how
+
+
 def derived(events: Sequence[Event]) -> list[Message]:
     """The view as the commits alone make it."""
     view: dict[str, Message] = {}
@@ -231,16 +250,10 @@ async def test_a_compaction_that_was_asked_for_is_cancelled_at_each_of_its_momen
         assert expected["old"] != expected["new"]
         seen = Counter[str]()
         moments = await rehearsed(stage)
-        for place, moment in enumerate(chosen(moments, len(moments))):
-            outcome = await cancelled_at(stage, f"c{place}", moment)
-            how = assert_whole(outcome, before)
-            seen[how] += 1
-            if outcome.answer is None:
-                assert moment.startswith(PIECE), moment
-                continue
+        async for moment, outcome, answer, how in swept(stage, before, chosen(moments, len(moments)), seen):
             assert_in_time(moments, moment, how)
             began = bool(of_kind(outcome.events, CompactionStarted))
-            assert outcome.answer == CancelAnswer(True, "compaction_rolled_back" if began and how == "old" else None)
+            assert answer == CancelAnswer(True, "compaction_rolled_back" if began and how == "old" else None)
             assert outcome.last == expected[how], moment
             left = [(each.message_id, each.how) for each in of_kind(outcome.events, QueueLeft)]
             assert left == [("queued", "delivered"), ("next", "delivered")]
@@ -276,18 +289,12 @@ async def test_a_compaction_in_pieces_in_a_turn_is_cancelled_at_each_of_its_mome
         seen = Counter[str]()
         moments = await rehearsed(stage)
         assert sum(moment.startswith("a request is ready") for moment in moments) >= 3, "that is not in pieces"
-        for place, moment in enumerate(chosen(moments, 24)):
-            outcome = await cancelled_at(stage, f"c{place}", moment)
-            how = assert_whole(outcome, before)
-            seen[how] += 1
-            if outcome.answer is None:
-                assert moment.startswith(PIECE), moment
-                continue
+        async for moment, outcome, answer, how in swept(stage, before, chosen(moments, 24), seen):
             assert_in_time(moments, moment, how)
             ends = {each.message_id: each.how for each in of_kind(outcome.events, QueueLeft)}
             assert ends == {"newest": "delivered", "queued": "returned", "next": "delivered"}, moment
             assert len(of_kind(outcome.events, QueueLeft)) == 3
-            assert [message.id for message in outcome.answer.returned] == ["queued"]
+            assert [message.id for message in answer.returned] == ["queued"]
             delivered = {event.message.id for event in of_kind(outcome.events, MessageAdded)}
             assert {name for name in ends if name in delivered} == {"newest", "next"}
             assert "Said later: next." in outcome.last

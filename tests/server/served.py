@@ -210,9 +210,13 @@ class Process:
 
 @contextmanager
 def process(provider: str, store: Path, *options: str, port: int = 0, **environment: str) -> Iterator[Process]:
-    """A server process that is ended afterwards, if it was not before."""
+    """A server process that is ended afterwards, if it was not before. What it said is added to a failure."""
     started = Process(provider, store, *options, port=port, **environment)
     try:
         yield started
+    except BaseException as problem:
+        code, out, said = started.end()
+        problem.add_note(f"The server ended with {code} and said:\n{out}\n{said}")
+        raise
     finally:
         started.end()

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.server.served import Api, Process, frames_of, process, script, serving
+from tests.server.served import Api, Process, frames_of, patiently, process, script, serving
 from ullage.errors import SettingError
 from ullage.events import Event, MessageAdded, Queued, QueueLeft, TurnEnded
 from ullage.server.serving import is_loopback, listener, url_of
@@ -123,12 +123,15 @@ def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path
             clients = [threading.Thread(target=speak, args=(number,)) for number in range(4)]
             for client in clients:
                 client.start()
-            time.sleep(0.5 + rng.random())
+            wanted = rng.randint(20, 400)
+            for _ in patiently():
+                if len(acknowledged) >= wanted:
+                    break
             first.kill()
             stops.set()
             for client in clients:
                 client.join()
-        assert len(acknowledged) > 20
+        assert len(acknowledged) >= wanted
         for session in sessions:
             stored = {event.message.id: event for event in everything(store, session) if isinstance(event, Queued)}
             for of, name, text in acknowledged:

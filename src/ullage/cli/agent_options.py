@@ -10,6 +10,9 @@ from ullage.runtime.agent import Agent
 INSTRUCTIONS: Final = ("AGENTS.md",)
 """Read from the root where nobody names other files (https://agents.md)."""
 
+LOOKING: Final = "read,list,search"
+"""The built-in tools that change nothing: those of a chat or of a simulated model, where none are named."""
+
 ASK_FIRST: Final = "write,edit,shell"
 """What changes things asks for a person's word, unless files or the session say otherwise."""
 

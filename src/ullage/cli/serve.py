@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.cli.agent_options import agent_with_instructions, endpoint_settings, tool_names
+from ullage.cli.agent_options import LOOKING, agent_with_instructions, endpoint_settings, tool_names
 from ullage.cli.chat.simulated import simulated
 from ullage.errors import MissingExtra
 from ullage.runtime.agent import Agent
@@ -24,9 +24,6 @@ from ullage.store.sqlite import SqliteStore
 
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
-
-LOOKING: Final = "read,list,search"
-"""Tools of a simulated model, where none are named: enough to see a call, and none that changes anything."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -50,6 +50,11 @@ def rules_room(window: int | None) -> float:
     return RULES_MOST if window is None else min(RULES_MOST, RULES_SHARE * window)
 
 
+def own_tokens(situation: Situation, parts: Iterable[TextPart]) -> float:
+    """Tokens of texts of ours in the provider's own measure, as a summary's reported length is."""
+    return situation.fold.text_ratio * sum(situation.count(part.text) for part in parts)
+
+
 def carrier(
     situation: Situation,
     text: str,
@@ -72,7 +77,7 @@ def carrier(
     if usage is None or usage.answer is None or not usage.verified or usage.placeholder:
         return Carrier(message, None)
     said = usage.answer - (usage.reasoning or 0)
-    around = situation.fold.text_ratio * sum(situation.count(part.text) for part in parts)
+    around = own_tokens(situation, parts)
     estimate = situation.count(text)
     plausible = 0.5 * estimate <= said <= 2 * estimate
     return Carrier(message, round(said + around) if plausible else None)

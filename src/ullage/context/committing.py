@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ullage.context.budget import Aim, aim_of
-from ullage.context.carrying import carrier, rules_room
+from ullage.context.carrying import carrier, own_tokens, rules_room
 from ullage.context.keep import REQUEST_SHARE, Kept, keep
 from ullage.context.proof import Verdict, prove
 from ullage.context.situation import Situation
@@ -54,8 +54,8 @@ def _plan(situation: Situation, aim: Aim, newest: float, share: float) -> Plan:
     leaving = tuple(message for message in situation.messages if message.id not in kept.why)
     event = committed(situation, kept, leaving, text="")
     assert event.summary is not None, "what leaves has a message in its place"
-    around = sum(situation.count(part.text) for part in event.summary.of_type(TextPart))
-    whole = replace(event, summary_tokens=round(length + situation.fold.text_ratio * around))
+    around = own_tokens(situation, event.summary.of_type(TextPart))
+    whole = replace(event, summary_tokens=round(length + around))
     return Plan(kept, leaving, prove(situation, whole))
 
 
@@ -67,8 +67,9 @@ def kept_for(situation: Situation, aim: Aim, length: float, newest: float, share
     request_room = None
     if aim.bar is not None:
         pinned = situation.weigh(message.id for message in situation.messages if message.id in situation.pins)
-        sure = situation.sizes.used / max(1, situation.sizes.high)
-        request_room = max(0.0, REQUEST_SHARE * (sure * aim.bar - situation.sizes.fixed) - pinned - length)
+        request_room = max(
+            0.0, REQUEST_SHARE * (situation.sizes.sure * aim.bar - situation.sizes.fixed) - pinned - length
+        )
     return keep(situation, room=room, tail=tail, request_room=request_room)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Final, NamedTuple, TypeVar, cast
 
@@ -36,6 +36,11 @@ class Sizes(NamedTuple):
     def messages(self) -> float:
         """Tokens of all messages."""
         return sum(self.each.values())
+
+    @property
+    def sure(self) -> float:
+        """Share of the reading's upper end that the reading itself is: of a limit, what a plan may count on."""
+        return self.used / max(1, self.high)
 
 
 MOST_CORRECTED: Final = 3.0
@@ -140,7 +145,14 @@ def _attached(data: ProviderData | None) -> int:
     return len(bytes(data.data)) if data is not None else 0
 
 
+def media_of(message: Message) -> Iterator[ImagePart | FilePart]:
+    """Images and files of a message, those in tool results too."""
+    for part in message.parts:
+        for one in part.content if isinstance(part, ToolResultPart) else (part,):
+            if isinstance(one, ImagePart | FilePart):
+                yield one
+
+
 def count_images(message: Message) -> int:
-    """Images and files of a message, which providers count together; those in tool results too."""
-    inside = (inner for part in message.of_type(ToolResultPart) for inner in part.content)
-    return sum(isinstance(part, ImagePart | FilePart) for part in (*message.parts, *inside))
+    """How many images and files a message has, which providers count together."""
+    return sum(1 for _ in media_of(message))

@@ -11,7 +11,6 @@ from ullage.context.carrying import earlier_text
 from ullage.context.committing import committed, plan_for
 from ullage.context.cuts import is_request
 from ullage.context.rendering import line_of, paths_in
-from ullage.context.rules import KEEP_UNREAD
 from ullage.context.shorten import excerpt
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
@@ -121,7 +120,7 @@ class Digests:
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:
             return Declined("nothing_to_do", "Nothing has to leave now, so it stays until a model has summarised it.")
-        plan = plan_for(situation, max(situation.rules.keep, KEEP_UNREAD))
+        plan = plan_for(situation, situation.rules.keep_unread)
         if not plan.leaving:
             return Declined("nothing_to_do", "Every message has to stay.")
         made = digest(situation, plan.leaving, most=aim_of(situation).summary)

@@ -12,7 +12,6 @@ from ullage.context.committing import SHARES, kept_for
 from ullage.context.constraints import rules_part_id
 from ullage.context.keep import Kept, keep
 from ullage.context.proof import prove
-from ullage.context.rules import KEEP_UNREAD
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
 from ullage.events import CompactionCommitted, DroppedMessage
@@ -41,7 +40,7 @@ class DropOldest:
             return Declined("nothing_to_do", "Nothing has to leave now, so nothing is dropped.")
         aim = aim_of(situation)
         best: Candidate | None = None
-        newest = max(situation.rules.keep, KEEP_UNREAD)
+        newest = situation.rules.keep_unread
         for share in SHARES:
             event = _dropping(situation, aim, kept_for(situation, aim, 0.0, newest, share), with_note=True)
             if event is None:
@@ -68,8 +67,7 @@ def least(situation: Situation) -> Kept:
     stays = keep(situation, room=0.0, tail=0.0)
     others = situation.weigh(stays.why.keys() - request)
     # What fits is held against the reading's upper end, so a doubtful reading leaves the request less.
-    sure = situation.sizes.used / max(1, situation.sizes.high)
-    room = MARGIN * (sure * limit - situation.sizes.fixed - others)
+    room = MARGIN * (situation.sizes.sure * limit - situation.sizes.fixed - others)
     if situation.is_over_bytes:
         room = min(room, 0.5 * situation.sizes.messages - others)
     return keep(situation, room=0.0, tail=0.0, request_room=max(room, 1.0))

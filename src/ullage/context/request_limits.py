@@ -8,11 +8,12 @@ model that is in no table, and a gateway or a server of one's own, has no limits
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ullage.codec.overflow import MANY_IMAGES
-from ullage.messages import FilePart, ImagePart, Message, ToolResultPart
+from ullage.context.costs import media_of
+from ullage.messages import FilePart, ImagePart, Message
 from ullage.meter.limits import lookup
 
 
@@ -94,7 +95,7 @@ def request_limits(provider: str, model: str, messages: Iterable[Message] = ()) 
     row = _row(provider.lower(), model.lower())
     if row is None:
         return RequestLimits()
-    media = tuple(_media(messages))
+    media = [part for message in messages for part in media_of(message)]
     files = sum(isinstance(part, FilePart) for part in media)
     most = row.most_images
     if most is not None and not row.with_files:
@@ -113,14 +114,6 @@ def _row(provider: str, model: str) -> _Row | None:
         if provider in row.providers and re.search(row.model, model) and not is_wide:
             return row
     return None
-
-
-def _media(messages: Iterable[Message]) -> Iterator[ImagePart | FilePart]:
-    for message in messages:
-        for part in message.parts:
-            for one in part.content if isinstance(part, ToolResultPart) else (part,):
-                if isinstance(one, ImagePart | FilePart):
-                    yield one
 
 
 def _side(part: ImagePart | FilePart) -> int:

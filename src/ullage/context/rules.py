@@ -57,3 +57,8 @@ class Rules:
             raise SettingError(f"protect_tokens={self.protect_tokens} is below zero.")
         if self.most_pieces < 1:
             raise SettingError(f"most_pieces={self.most_pieces} leaves no call to summarise with.")
+
+    @property
+    def keep_unread(self) -> float:
+        """``keep`` where no model reads what leaves (``KEEP_UNREAD``)."""
+        return max(self.keep, KEEP_UNREAD)

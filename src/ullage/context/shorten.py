@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ullage.context.costs import count_images
 from ullage.messages import FilePart, ImagePart, Message, Part, ResultContent, TextPart, ToolResultPart
 
 HEAD_SHARE: Final = 2 / 3
@@ -44,7 +45,7 @@ def shortened(message: Message, most: float, cost: Callable[[Message], float]) -
     if now <= most:
         return message
     characters = max(LEAST_CHARACTERS, round(_characters(message) * most / now)) if now > 0 else LEAST_CHARACTERS
-    media = max(0, round(_media(message) * most / now))
+    media = max(0, round(count_images(message) * most / now))
     for _ in range(ATTEMPTS):
         cut = _cut(message, characters, media)
         if cost(cut) <= most:
@@ -63,7 +64,7 @@ def without_media(message: Message) -> Message:
 
 def with_newest_media(message: Message, most: int) -> Message:
     """The message with a notice in the place of all but the newest ``most`` of its images and files."""
-    return _cut(message, _characters(message) + LEAST_CHARACTERS, most) if _media(message) > most else message
+    return _cut(message, _characters(message) + LEAST_CHARACTERS, most) if count_images(message) > most else message
 
 
 def _characters(message: Message) -> int:
@@ -80,15 +81,10 @@ def _length(part: Part) -> int:
             return 0
 
 
-def _media(message: Message) -> int:
-    inside = (inner for part in message.of_type(ToolResultPart) for inner in part.content)
-    return sum(isinstance(part, ImagePart | FilePart) for part in (*message.parts, *inside))
-
-
 def _cut(message: Message, characters: int, media: int) -> Message:
     """Every text takes its share of the characters; of images and files the newest ``media`` stay."""
     whole = max(1, _characters(message))
-    spare = _media(message) - media
+    spare = count_images(message) - media
 
     def text(part: TextPart, handle: str) -> TextPart:
         share = round(characters * len(part.text) / whole)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
-from contextlib import aclosing
 from typing import Final
 
 from msgspec.structs import replace
@@ -106,14 +106,12 @@ async def learn_limits(work: Work) -> None:
     Cancelled, it has not asked: the next call does.
     """
     model = work.ledger.meter.fold.model
-    try:
+    said = None
+    with contextlib.suppress(ProviderError, TimeoutError):
         async with asyncio.timeout(LIMITS_S):
             said = await limits(work.endpoint(), model, client=work.shared.client)
-    except (ProviderError, TimeoutError):
-        work.asked_limits = model
-        return
     work.asked_limits = model
-    if said.window is not None or said.max_output is not None:
+    if said is not None and (said.window is not None or said.max_output is not None):
         learnt = LimitLearnt(
             model=model, source="provider", window=said.window, input_cap=said.input_cap, max_output=said.max_output
         )
@@ -199,7 +197,7 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
         make=work.outgoing.prepare,
     )
     drafting = Drafting(ledger.store, ledger.held, call, flush_s=settings.flush_s, flush_bytes=settings.flush_bytes)
-    async with drafting, aclosing(events) as coming:
+    async with drafting, contextlib.aclosing(events) as coming:
         async for event in coming:
             if isinstance(event, Answer):
                 return event

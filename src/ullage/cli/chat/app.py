@@ -202,10 +202,15 @@ class Chat(App[str]):
 
     # -- drawing --
 
+    @property
+    def _is_shown(self) -> bool:
+        """Whether there is a screen to draw on: the timer's last tick may come behind the end of the program."""
+        return self.is_running and bool(self.screen_stack)
+
     async def _draw(self) -> None:
         """Bring the screen up to what has come in."""
-        if not self.screen_stack:
-            return  # the timer's last tick, behind the end of the program
+        if not self._is_shown:
+            return
         if self._first_changed is not None:
             first, self._first_changed = self._first_changed, None
             self.feed.changed(first)
@@ -221,6 +226,8 @@ class Chat(App[str]):
                 work_ = await self.session.look()
             except UllageError as problem:
                 self._fail(problem)
+                return
+            if not self._is_shown:
                 return
             own = work_.ledger.loop.settings
             self._stands, self._model = work_.ledger.loop, str(own.get("model", work_.settings.model))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.cli.agent_options import ASK_FIRST, agent_with_instructions, endpoint_settings, tool_names
+from ullage.cli.agent_options import ASK_FIRST, LOOKING, agent_with_instructions, endpoint_settings, tool_names
 from ullage.cli.chat.simulated import Simulated
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.errors import BadKey, SessionNotFound, SettingError
@@ -17,7 +17,6 @@ from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
 from ullage.wire.endpoints import PROVIDERS, endpoint_for
 
-DEFAULT_TOOLS: Final = "read,list,search"
 ALL_SESSIONS: Final = 100_000
 
 
@@ -38,7 +37,7 @@ def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Ag
 
 def environment_for(environment: Mapping[str, str], simulated: Simulated | None) -> dict[str, str]:
     """The environment of the agent; ``simulated`` takes the place of every provider."""
-    own = {"ULLAGE_TOOLS": DEFAULT_TOOLS, "ULLAGE_APPROVE": ASK_FIRST, **environment}
+    own = {"ULLAGE_TOOLS": LOOKING, "ULLAGE_APPROVE": ASK_FIRST, **environment}
     if simulated is None:
         return own
     keys = {name for provider in PROVIDERS for name in (*provider.key_env, *provider.url_env)}
