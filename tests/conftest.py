@@ -1,4 +1,4 @@
-"""For every test: no network but loopback, hypothesis profiles, and which tests are of the fast tier.
+"""For every test: no network but loopback, a home of its own, hypothesis profiles, and which are of the fast tier.
 
 HYPOTHESIS_PROFILE=thorough uv run pytest      many more examples
 HYPOTHESIS_PROFILE=few uv run pytest           fewer, as in the fast tier
@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,31 @@ def _network_is_off() -> Iterator[None]:
         for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
             patch.setattr(socket, name, _guarded(name, getattr(socket, name), 0))
         yield
+
+
+PLACES = ("ULLAGE_DATA", "ULLAGE_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+"""Variables that would lead a test out of its home."""
+
+_numbers = count()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the tests' homes are; the home of what is made for many tests."""
+    homes = tmp_path_factory.mktemp("homes")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in PLACES:
+            patch.delenv(name, raising=False)
+        patch.setenv("HOME", str(homes))
+        yield homes
+
+
+@pytest.fixture(autouse=True)
+def _home_of_its_own(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test teaches a model is neither the user's nor the next test's; no session of the user's is found."""
+    home = _homes / str(next(_numbers))
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -99,10 +99,14 @@ def script(
 
 
 def agent_on(server: Server, store: Path, dialect: Dialect, **more: Any) -> Agent:
-    """An agent that speaks to the model ``small``, without any step's being held up by chance."""
+    """An agent that speaks to the model ``small``, without any step's being held up by chance.
+
+    What it learns lies beside the store: another double has other numbers for the same model.
+    """
+    environment = {**KEYS, "ULLAGE_DATA": str(store.with_suffix(".data"))}
     settings = {"system": SYSTEM, "max_steps": 10_000, "max_repeats": 1_000_000, **dialect.settings(server), **more}
     model = settings.pop("model")
-    return Agent(model, store=store, environment=KEYS, config=False, **settings)
+    return Agent(model, store=store, environment=environment, config=False, **settings)
 
 
 # -- histories --

@@ -245,6 +245,7 @@ async def test_a_compaction_that_was_asked_for_is_cancelled_at_each_of_its_momen
             async with stage.session(name, Moments()) as session:
                 if name == "new":
                     await session.compact()
+                    await session.wait()
                 await goes_on(session, "queued", "next")
             expected[name] = sent(generated(server)[-1])
         assert expected["old"] != expected["new"]

@@ -47,8 +47,7 @@ from ullage.simulators import running
 
 WINDOW = 16_000
 MOST_AFTER = 0.45
-WITHIN = 0.025
-"""Of one double with one set of numbers. ``test_reading_after`` holds each wire to 0.02 over several."""
+WITHIN = 0.02
 
 RULES = (
     "Never open cask 12 without asking me.",
@@ -155,7 +154,7 @@ def first_actuals(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
 
 
 def assert_true_after(session: Kept) -> str:
-    """The reading right after each change is the next actual but for 2.5 % (median); never 0, never the old value."""
+    """The reading right after each change is the next actual but for 2 % (median); never 0, never the old value."""
     off = [abs(read - actual) / actual for read, actual in first_actuals(session.events)]
     assert len(off) >= 3
     assert all(0 < after < before for before, after in compactions(session.events))

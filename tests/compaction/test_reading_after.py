@@ -15,10 +15,8 @@ from tests.compaction.stage import (
     DIALECTS,
     GEMINI,
     IS_THOROUGH,
-    LLAMACPP,
     RESPONSES,
     SESSION,
-    VLLM,
     Dialect,
     agent_on,
     generated,
@@ -109,14 +107,7 @@ async def lived(path: Path, dialect: Dialect, seed: int) -> list[Change]:
         return list(changes(events, [one.bill.input for one in mains if one.bill is not None]))
 
 
-def known(dialect: Dialect) -> Any:
-    """The dialect; where the reading is known to be worse, its failure is expected, and its success is one."""
-    why = "2.7 % off: some 35 tokens of framing in the 1,300 that a window of 16,000 keeps"
-    marks = [pytest.mark.xfail(reason=why, strict=True)] if dialect in (VLLM, LLAMACPP) else []
-    return pytest.param(dialect, id=dialect.name, marks=marks)
-
-
-@pytest.mark.parametrize("dialect", [known(each) for each in (DIALECTS if IS_THOROUGH else WIRES)])
+@pytest.mark.parametrize("dialect", DIALECTS if IS_THOROUGH else WIRES, ids=lambda dialect: dialect.name)
 async def test_the_reading_after_a_compaction_is_the_next_actual_and_never_none_nor_the_old_one(
     dialect: Dialect, tmp_path: Path
 ) -> None:
