@@ -54,7 +54,6 @@ def sizes_of(fold: Fold) -> Sizes:
     read with ``after``.
     """
     forecast = fold.forecast()
-    scale = fold.scale()
     carried = fold.carried
     share = min(1.0, fold.earlier_reasoning(with_last=True) / carried.all) if carried.all > 0 else 0.0
     # What was learnt about growth corrects what was added since the last actual, all of it alike.
@@ -66,7 +65,7 @@ def sizes_of(fold: Fold) -> Sizes:
         if fold.anchor is None:
             tokens = entry.opening  # nothing was reported yet: the reading counts whole requests, not growth
         else:
-            tokens = entry.cost.tokens * (scale if fold.is_anchored(entry) else grown)
+            tokens = entry.cost.tokens * (fold.scale_of(entry) if fold.is_anchored(entry) else grown)
         each[name] = max(0.0, tokens + share * carried.tokens.get(name, 0.0))
     fixed = max(0.0, forecast.tokens - sum(each.values()))
     return Sizes(each, fixed, forecast.tokens, forecast.high)

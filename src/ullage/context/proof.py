@@ -53,7 +53,7 @@ def prove(situation: Situation, event: Pruned | CompactionCommitted, *, must_fit
     sizes = situation.sizes
     branch = fold_after(situation.fold, (event,))
     forecast = branch.forecast()
-    rewritten = round(sum(entry.cost.tokens for entry in branch.view) * situation.fold.scale())
+    rewritten = round(sum(entry.cost.tokens * situation.fold.scale_of(entry) for entry in branch.view))
 
     def verdict(reason: Reason | None, note: str = "") -> Verdict:
         return Verdict(reason, note, sizes.used, forecast.tokens, forecast.high, rewritten)

@@ -42,6 +42,7 @@ from ullage.meter.departed import Changed, Departed
 from ullage.meter.forecast import Forecaster
 from ullage.meter.growth import NOTHING_COUNTED
 from ullage.meter.limits import ModelLimits, lookup
+from ullage.meter.measured import Measured
 from ullage.meter.origin import Origin
 from ullage.meter.spend import Purpose
 from ullage.meter.state import State
@@ -112,6 +113,7 @@ class Fold(State):
         """Every cost again, in the units of the new family."""
         entries = list(self.view)
         self.view = View(tool_names=self.view.tool_names)
+        self.measured = Measured()
         self.carried = Carried()
         for entry in entries:
             self._enter(entry.message, entry.origin)
@@ -253,7 +255,7 @@ class Fold(State):
         opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
         entry = self.view.replace(message, cost, opening=opening, origin=origin, keep_order=anchored)
         if anchored:
-            self.removed += (old.cost.tokens - cost.tokens) * self.scale()
+            self.removed += (old.cost.tokens - cost.tokens) * self.scale_of(old)
         elif old is not self.output:
             self.since = self.since.minus(old).plus(entry)
         elif self.is_output(message):
@@ -273,7 +275,7 @@ class Fold(State):
         if entry is None:
             return None
         if self.is_anchored(entry):
-            self.removed += entry.cost.tokens * self.scale()
+            self.removed += entry.cost.tokens * self.scale_of(entry)
         elif entry is self.output:
             self.output, self.output_left = None, True
         else:
@@ -368,7 +370,7 @@ class Fold(State):
         same_anchor = self.anchor is not None and self.anchor.call == departed.anchor
         for entry in departed.left:
             if same_anchor and self.is_anchored(entry):
-                self.removed -= entry.cost.tokens * self.scale()
+                self.removed -= entry.cost.tokens * self.scale_of(entry)
             elif same_anchor and self.output is None and self.is_output(entry):
                 self.output, self.output_left = entry, False
             else:
@@ -469,6 +471,8 @@ class Fold(State):
                 self.unlogged = max(-fixed / 2, beyond) if messages <= LITTLE else None
                 self.first_messages = messages
             self.partial = self.partial and self.anchor is None
+        if pending is not None:
+            self._measure(pending, context)
         self.anchor = Anchor(
             call=call,
             input=context,
@@ -489,6 +493,21 @@ class Fold(State):
                 self.since = self.since.plus(entry)
         if self.output is not None:
             self._carry(self.output)
+
+    def _measure(self, pending: Pending, context: int) -> None:
+        """What the messages since the last actual came to, if nothing but messages came and nothing went."""
+        before = pending.before
+        if before is None or pending.marks or before.changed or before.removed or before.output_left:
+            return
+        last = before.anchor
+        if last.label or last.spread:
+            return
+        self.measured.note(
+            last.order,
+            pending.order,
+            estimated=pending.messages - last.messages,
+            actual=context - pending.reasoning - (last.input - last.reasoning),
+        )
 
     def _order_before(self, call: str) -> int:
         """For a call whose start was not recorded: everything before its own answer was sent."""

@@ -22,6 +22,7 @@ from ullage.meter.differences import differences, sums
 from ullage.meter.fold import Fold
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import lookup
+from ullage.meter.measured import Measured
 from ullage.meter.origin import Ledger
 from ullage.meter.reading import Accuracy
 from ullage.meter.spend import Spend
@@ -37,7 +38,7 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
 
-MADE_BY: Final = "meter-4"
+MADE_BY: Final = "meter-5"
 """Names the code that can read a checkpoint. Raised when the layout or what the fold makes of events changes. That it
 counts alike is found out by a trial when one is loaded, since that depends on the model and the estimator."""
 
@@ -128,6 +129,7 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
     history_doubt: float
     unlogged: float | None
     first_messages: float
+    measured: Measured
     pending: dict[str, _Moment]
     open_calls: list[str]
     compactions: int
@@ -275,6 +277,7 @@ def _known(fold: Fold, table: _Table) -> _Known:
         history_doubt=fold.history_doubt,
         unlogged=fold.unlogged,
         first_messages=fold.first_messages,
+        measured=fold.measured,
         pending={call: _moment(pending, table) for call, pending in fold.pending.items()},
         open_calls=sorted(fold.open_calls),
         compactions=fold.compactions,
@@ -389,6 +392,7 @@ def _fold(
 _AS_THEY_ARE: Final = (
     *("seq", "revision", "session", "model", "wire", "provider", "system", "tools", "params", "fixed", "since"),
     *("anchor", "output_left", "removed", "partial", "history_doubt", "unlogged", "first_messages"),
+    "measured",
     *("compactions", "marks", "spend"),
 )
 """What is stored under the name and in the form that it has in the fold."""

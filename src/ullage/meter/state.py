@@ -11,6 +11,7 @@ from ullage.meter.carried import Carried
 from ullage.meter.departed import Departed
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits
+from ullage.meter.measured import Measured
 from ullage.meter.spend import Spend
 from ullage.meter.stored_entries import Written
 from ullage.meter.track import Track
@@ -72,6 +73,7 @@ class State:
         """Tokens the first actual held beyond what the events explain."""
         self.first_messages = 0.0
         """Of the request that this was told from, what its messages were estimated at."""
+        self.measured = Measured()
         self.pending: dict[str, Pending] = {}
         self.usages = Usages()
         self.open_calls: set[str] = set()
@@ -161,6 +163,11 @@ class State:
     def text_ratio(self) -> float:
         """Of new text, actual tokens per estimated token, as far as this model's calls have shown it."""
         return self.calibration.of(self.provider, self.model).ratio
+
+    def scale_of(self, entry: Entry) -> float:
+        """Actual tokens per estimated token of a message that the anchor covers: as its own step showed, else all."""
+        measured = self.measured.ratio(entry.order)
+        return self.scale() if measured is None else measured
 
     def scale(self) -> float:
         """Actual tokens per estimated token of what the anchor covers, without what every request carries."""
