@@ -8,7 +8,8 @@ from ullage.cli import main
 from ullage.cli.calibration import known, listed
 from ullage.cli.text import plain
 from ullage.store.calibration import FILE, CalibrationStore
-from ullage.tokens.calibration import Calibration, Observation
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.observation import Observation
 
 TAUGHT = {"offset", "offset_user", "ratio", "n", "error_before_percent", "error_after_percent"}
 

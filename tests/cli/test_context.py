@@ -14,7 +14,8 @@ from ullage.cli.session import metered, read_session
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.calibration import FILE, CalibrationStore
-from ullage.tokens.calibration import Calibration, Observation
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.observation import Observation
 
 PROMISED = {
     "snapshot_id", "model", "window", "input_limit", "compaction_point", "used", "reserve", "free", "rows", "basis",

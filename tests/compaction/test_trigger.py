@@ -135,12 +135,13 @@ async def test_seed_004_raw_160k_effective_100k_limit_150k(included: bool, tmp_p
             config=False, window=20_000, reserve=5_000, trigger=limit, include_in_context=included,
         )  # fmt: skip
         async with agent.session(SESSION) as session:
-            raw = 0
-            while raw < 1.06 * limit:
+            raw, fired = 0, list[CompactionStarted]()
+            while raw < 1.06 * limit and not fired:
                 reading = (await session.ask(f"And the next? {words(200, raw)}")).reading
                 spent = server.truth().bills
                 unsent = 0 if included else sum(bill.reasoning for bill in spent[:-1])
                 raw = spent[-1].input + spent[-1].output + unsent
+                fired = of_kind(await session.history(), CompactionStarted)
             effective = (await session.ask("And the last?")).reading.used.tokens
             assert reading.input_limit == reading.compaction_point == limit
             fired = of_kind(await session.history(), CompactionStarted)

@@ -26,8 +26,9 @@ from ullage.meter.growth import (
     with_bounds,
 )
 from ullage.tokens import constants
-from ullage.tokens.calibration import Learnt, Observation, learn
+from ullage.tokens.calibration import Learnt, learn
 from ullage.tokens.families import PLAIN, Family, family_for
+from ullage.tokens.observation import Observation
 from ullage.tokens.text import counter_for
 
 WORDS = counter_for(lambda text: float(len(text.split())))

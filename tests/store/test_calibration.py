@@ -6,7 +6,8 @@ import pytest
 
 from ullage.errors import UllageError
 from ullage.store.calibration import FILE, CalibrationStore, DamagedStore, UnwritableStore, data_directory
-from ullage.tokens.calibration import Calibration, Learnt, Observation
+from ullage.tokens.calibration import Calibration, Learnt
+from ullage.tokens.observation import Observation
 
 SEEN = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
 HAIKU = Calibration().learn("anthropic", "claude-haiku-4-5", SEEN).learn("anthropic", "claude-haiku-4-5", SEEN)

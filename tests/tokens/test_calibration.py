@@ -1,3 +1,5 @@
+import random
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -11,11 +13,10 @@ from ullage.tokens.calibration import (
     SCALE_RANGE,
     Calibration,
     Learnt,
-    Observation,
     calibration_from_json,
     learn,
-    terms,
 )
+from ullage.tokens.observation import Observation, terms
 
 
 def seen(content: float, residual: float, **more: object) -> Observation:
@@ -244,3 +245,41 @@ def test_a_kinds_offset_is_wrapping_and_never_content() -> None:
     mixed = [seen(30, residual, kind=kind) for residual, kind in ((-6, "edit"), (9, "read")) * 5]
     long = result(500.0)
     assert after(*mixed).correction(long, kind="edit") == after(*mixed).correction(long)
+
+
+def counted(content: float, ratio: float, result: float, chance: random.Random, *, noise: float = 2.0) -> Observation:
+    """A call whose results cost so much more than expected for each token of text and for each result."""
+    residual = ratio * content + result + chance.gauss(0, noise)
+    return seen(content, residual, expected_below=30.0, expected=30.0)
+
+
+CHANGES = [(0.02, 3.0, 0.15, 12.0), (0.15, 12.0, 0.0, 0.0), (0.0, 1.0, -0.1, 9.0)]
+"""What a token of text and a result cost beyond what is expected, before and behind a change."""
+
+
+@given(st.integers(0, 10_000), st.sampled_from(CHANGES))
+def test_another_model_under_the_old_name_is_learnt_within_a_few_calls(
+    seed: int, changes: tuple[float, float, float, float]
+) -> None:
+    """However long the one before was known, and as well as if nothing had been."""
+    chance = random.Random(seed)
+    learnt = NOTHING_LEARNT
+    for _ in range(100):
+        learnt = learn(learnt, counted(chance.uniform(30, 900), *changes[:2], chance))
+    for _ in range(16):
+        learnt = learn(learnt, counted(chance.uniform(30, 900), *changes[2:], chance))
+    off = learnt.correction(result(500.0)).tokens - (500 * changes[2] + changes[3])
+    assert abs(off) < 12, off
+
+
+def test_text_that_nobody_shows_now_and_then_is_no_reason_to_begin_anew() -> None:
+    """Programs add reminders: every third call holds 400 tokens more than its messages explain."""
+    chance = random.Random(7)
+    learnt = NOTHING_LEARNT
+    for _ in range(60):
+        learnt = learn(learnt, counted(chance.uniform(30, 900), 0.1, 5.0, chance))
+    for number in range(60):
+        added = 400.0 if number % 3 == 0 else 5.0
+        learnt = learn(learnt, counted(chance.uniform(30, 900), 0.1, added, chance))
+        assert len(learnt.known) == MEMORY, "it has begun anew"
+    assert abs(learnt.ratio - 1.1) < 0.05

@@ -16,9 +16,10 @@ from ullage.messages import FilePart, ImagePart, Request, ToolResultPart
 from ullage.meter import growth, opening
 from ullage.meter.growth import NOTHING_COUNTED, Added, Anchor, Answer, Counted, Estimate, Situation
 from ullage.meter.interval import expected
-from ullage.tokens.calibration import NOTHING_LEARNT, Learnt, Observation, learn
+from ullage.tokens.calibration import NOTHING_LEARNT, Learnt, learn
 from ullage.tokens.families import Family, family_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
+from ullage.tokens.observation import Observation
 from ullage.tokens.text import TextCounter
 
 

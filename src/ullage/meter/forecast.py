@@ -22,9 +22,10 @@ from ullage.meter.opening_interval import Situation as Content
 from ullage.meter.opening_interval import opening_interval
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
-from ullage.tokens.calibration import NOTHING_LEARNT, Calibration, Learnt, Observation
+from ullage.tokens.calibration import NOTHING_LEARNT, Calibration, Learnt
 from ullage.tokens.families import PLAIN, Family, family_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
+from ullage.tokens.observation import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
 from ullage.tokens.template import Template, template_for
 from ullage.tokens.text import counter_for

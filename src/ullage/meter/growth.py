@@ -28,9 +28,10 @@ from ullage.messages import (
 )
 from ullage.meter.interval import UNKNOWN_ITEM, Doubt, half_widths, media_doubt
 from ullage.reasoning import Rule, SentBack
-from ullage.tokens.calibration import NOTHING_LEARNT, Learnt, terms
+from ullage.tokens.calibration import NOTHING_LEARNT, Learnt
 from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
 from ullage.tokens.families import PLAIN, Family
+from ullage.tokens.observation import terms
 from ullage.tokens.text import TextCounter
 
 MediaCost = Callable[[ImagePart | FilePart, bool], float]
