@@ -12,6 +12,7 @@ from ullage.events import CallEnded, CallStarted, CompactionCommitted, MessageAd
 from ullage.messages import Message
 from ullage.meter.fold import Fold
 from ullage.meter.measured import MOST_STEPS, Measured
+from ullage.usage import Usage
 
 BASE = 300
 
@@ -109,3 +110,22 @@ def test_the_newest_steps_are_kept_and_what_lies_between_two_is_not_known() -> N
     assert measured.ratio(last + 9) is None
     assert measured.ratio(5) is None
     assert len(measured.ratios) == len(measured.behind) == len(measured.through) == MOST_STEPS
+
+
+def test_what_was_measured_by_a_rule_that_was_the_other_way_round_is_given_up() -> None:
+    """The rule leaves reasoning out of the next turn's input, here it stays; what was split by it is not known."""
+    fold = fold_of(said("first", "hello"))
+    fold.apply(ModelChanged(model="qwen3", wire="chat", provider="vllm"))
+    real, known = BASE, list[int]()
+    for number in range(10):
+        thought = 500 if number > 4 else 0
+        fold.apply(CallStarted(call=f"c{number}"))
+        spent = Usage(input=real, output=40 + thought, reasoning=thought, dialect="openai")
+        fold.apply(CallEnded(call=f"c{number}", usage=spent))
+        thinking = words(300) if thought else ""
+        fold.apply(MessageAdded(message=answer(f"a{number}", words(30), reasoning=thinking, call=f"c{number}")))
+        fold.apply(MessageAdded(message=said(f"u{number}", words(40, number))))
+        known.append(len(fold.measured.ratios))
+        real += 40 + thought + 45
+    assert fold.calibration.of("vllm", "qwen3").flipped
+    assert known == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3]

@@ -450,7 +450,8 @@ class Fold(State):
             rules = self.calibration.of(self.provider, self.model).flipped
             self.calibration = self.forecaster.learn(self.calibration, pending, policy=self.policy, actual=context)
             if self.calibration.of(self.provider, self.model).flipped != rules:  # what it held, by the rule as it is
-                pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True))
+                pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True), before=None)
+                self.measured = Measured()  # by the rule as it was taken to be
         self._set_anchor(event.call, usage, context, pending)
 
     def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:
