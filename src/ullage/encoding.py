@@ -55,6 +55,12 @@ def _strict(kind: object) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
+# While one thread imports, and not with the first row: msgspec hands out what it knows of a class before it knows all
+# of it, and two threads that read the first row together would crash (docs/why/msgspec.md).
+_strict(Event)
+_strict(Message)
+
+
 def _decode(kind: object, row: bytes | str) -> object:
     data = row.encode("utf-8", "surrogatepass") if isinstance(row, str) else row
     if _TAG not in data:  # the strict decoder would take a "~" that came from outside for one of our own

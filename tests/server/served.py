@@ -176,7 +176,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "ANTHROPIC_API_KEY": "x", **environment},
+            env={**os.environ, "ANTHROPIC_API_KEY": "x", "PYTHONFAULTHANDLER": "1", **environment},
             cwd=store.parent,
         )
         self._told: tuple[int, str, str] | None = None

@@ -8,7 +8,7 @@ whose beginning or end is missing gets one, and all are numbered anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -39,6 +39,9 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
     format: str
     session: str = ""
     title: str = ""
+
+
+_of_header: Final = msgspec.json.Decoder(_Header)
 
 
 class UllageReader(Reader):
@@ -117,7 +120,7 @@ class UllageReader(Reader):
 
     def _header(self, text: bytes) -> None:
         try:
-            header = msgspec.json.decode(text, type=_Header)
+            header = _of_header.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise Unusable("a header that can't be read") from None
         self.rows.session = header.session or self.rows.session

@@ -34,6 +34,9 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     memory: Memory
 
 
+_of_stored: Final = msgspec.json.Decoder(_Stored)
+
+
 def pack(loop: Loop, memory: Memory, meter: bytes) -> bytes:
     """The three folds as bytes. The small ones are JSON, as they hold JSON of providers."""
     small = msgspec.json.encode(_Stored(loop=loop, memory=memory))
@@ -99,7 +102,7 @@ async def _from_checkpoint(store: Store, session: str, estimator: str | Callable
         return None
     try:
         end = 4 + int.from_bytes(kept.data[:4])
-        stored = msgspec.json.decode(kept.data[4:end], type=_Stored)
+        stored = _of_stored.decode(kept.data[4:end])
         meter = Meter.restore(kept.data[end:], ledger=partial(store.read_now, session), estimator=estimator)
     except (msgspec.MsgspecError, UnreadableInput, UnicodeDecodeError):
         return None  # written by other code or with another estimator: the ledger is folded instead

@@ -197,12 +197,15 @@ def type_of(event: Event) -> str:
     """The event's type as its JSON says it."""
     if isinstance(event, UnknownEvent):
         with suppress(msgspec.MsgspecError):
-            return str(msgspec.json.decode(event.raw, type=_Tagged).type)
+            return str(_tagged.decode(event.raw).type)
     return str(event.__struct_config__.tag)
 
 
 class _Tagged(msgspec.Struct):
     type: str
+
+
+_tagged: Final = msgspec.json.Decoder(_Tagged)
 
 
 def _frame(name: str, data: bytes, place: Place) -> bytes:

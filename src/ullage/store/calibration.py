@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -32,6 +33,14 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     models: dict[str, Learnt]
     """What was learnt, by provider and model, as ``Calibration.models``."""
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+_of_version: Final = msgspec.json.Decoder(_Version)
+_of_file: Final = msgspec.json.Decoder(_File)
 
 
 def data_directory(environment: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Path:
@@ -71,13 +80,13 @@ class CalibrationStore:
                 "Check who may read it, or point ULLAGE_DATA to another directory."
             ) from problem
         try:
-            version = msgspec.json.decode(data, type=_Version).version
+            version = _of_version.decode(data).version
             if version > VERSION:
                 raise DamagedStore(
                     f"The learnt calibration at {self.path} was written by a newer Ullage (version {version}, this one "
                     f"reads {VERSION}). Update Ullage, or point ULLAGE_DATA to another directory."
                 )
-            return Calibration(models=msgspec.json.decode(data, type=_File).models)
+            return Calibration(models=_of_file.decode(data).models)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise DamagedStore(
                 f"The learnt calibration at {self.path} is damaged ({problem}). Delete the file, or move it away: "
@@ -114,7 +123,3 @@ class CalibrationStore:
         finally:
             if temporary:
                 Path(temporary).unlink(missing_ok=True)
-
-
-class _Version(msgspec.Struct):
-    version: int

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Final, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,10 @@ class KeptPiece(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     of: int
     data: bytes
+
+
+_of_header: Final = msgspec.json.Decoder(Header)
+_of_piece: Final = msgspec.json.Decoder(KeptPiece)
 
 
 class Taken(NamedTuple):
@@ -166,7 +170,7 @@ def _read_file(path: Path) -> _File:
         for number, line in _numbered(file):
             try:
                 if line.startswith(b'{"kept":'):
-                    piece = msgspec.json.decode(line, type=KeptPiece)
+                    piece = _of_piece.decode(line)
                     kept.setdefault(piece.kept, []).append(piece)
                 else:
                     events.append(decode_event(line))
@@ -182,7 +186,7 @@ def _numbered(file: Iterable[bytes]) -> Iterable[tuple[int, bytes]]:
 
 def _header(file: IO[bytes], path: Path) -> Header:
     try:
-        header = msgspec.json.decode(file.readline(), type=Header)
+        header = _of_header.decode(file.readline())
     except (msgspec.MsgspecError, UnicodeDecodeError):
         header = None
     if header is None or header.format != FORMAT:

@@ -367,10 +367,13 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return msgspec.json.encode(self)
 
 
+_decoder: Final = msgspec.json.Decoder(Calibration)
+
+
 def calibration_from_json(data: bytes | msgspec.Raw) -> Calibration:
     """The calibration that ``Calibration.as_json`` wrote, an earlier version's too. Raises ``UnreadableInput``."""
     try:
-        return msgspec.json.decode(data, type=Calibration)
+        return _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise UnreadableInput(f"The learnt calibration is damaged ({problem}): it is learnt again from actuals.") from (
             problem

@@ -106,6 +106,9 @@ class _Asked(msgspec.Struct, forbid_unknown_fields=True):
     size: int | None = None
 
 
+msgspec.json.Decoder(_Asked)  # so that two loops' first use of it are safe: docs/why/msgspec.md
+
+
 class _Ends(NamedTuple):
     head: str
     tail: str

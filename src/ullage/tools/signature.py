@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ import msgspec
 
 from ullage.errors import SettingError
 from ullage.tools.tool import BadArguments, Surroundings
+
+_one_at_a_time = threading.Lock()
+"""Two loops may make a tool's arguments for the first time at once, which msgspec is not safe for
+(docs/why/msgspec.md)."""
 
 
 class Parameter(NamedTuple):
@@ -148,13 +153,14 @@ def _said(parameter: Parameter) -> dict[str, Any]:
 
 
 def _converted(value: Any, kind: Any) -> Any:
-    try:
-        return msgspec.convert(value, kind, dec_hook=_decoded)
-    except msgspec.ValidationError as strict:
+    with _one_at_a_time:
         try:
-            return msgspec.convert(value, kind, strict=False, dec_hook=_decoded)
-        except msgspec.ValidationError:
-            raise strict from None
+            return msgspec.convert(value, kind, dec_hook=_decoded)
+        except msgspec.ValidationError as strict:
+            try:
+                return msgspec.convert(value, kind, strict=False, dec_hook=_decoded)
+            except msgspec.ValidationError:
+                raise strict from None
 
 
 def _schema_of(kind: type) -> dict[str, Any]:
