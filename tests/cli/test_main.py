@@ -1,5 +1,6 @@
 """The command as a process: exit codes, streams, and how it ends."""
 
+import contextlib
 import json
 import os
 import pty
@@ -122,15 +123,26 @@ def test_a_closed_standard_output_is_no_error(log: Path, tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def _opened_by_a_reader(fifo: Path) -> int:
+    """The writing end, once somebody is about to read."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):  # nobody has it open yet
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.01)
+    raise AssertionError(f"nobody opened {fifo}")
+
+
 def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
     fifo = tmp_path / "endless.jsonl"
-    os.mkfifo(fifo)  # opening it to read waits for a writer that never comes
+    os.mkfifo(fifo)  # reading it waits for what is never written
     process = subprocess.Popen(
         [sys.executable, "-m", "ullage", "context", str(fifo)], env=home_of(tmp_path), stderr=subprocess.PIPE
     )
-    time.sleep(1.0)
+    writer = _opened_by_a_reader(fifo)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
+    os.close(writer)
     assert process.returncode == 130
     assert said == b""
 
