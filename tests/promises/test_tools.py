@@ -60,7 +60,7 @@ async def hangs() -> str:
 @tool(timeout_s=0.1)
 def sleeps() -> str:
     """Sleep in a thread."""
-    time.sleep(0.5)
+    time.sleep(3.0)
     return "late"
 
 

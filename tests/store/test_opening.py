@@ -9,6 +9,7 @@ import pytest
 
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnStarted
+from ullage.store import opening
 from ullage.store.opening import APPLICATION, VERSION, bring_up_to_date, open_for_writing
 from ullage.store.sqlite import SqliteStore
 from ullage.store.statements import migrations, schema
@@ -96,6 +97,22 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.db"
         both = [subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(3)]
         assert [each.wait() for each in both] == [0, 0, 0]
+
+
+def test_one_that_another_turned_away_tries_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare, refusals = opening._prepare, iter([True, True, False])
+
+    def busy_at_first(database: sqlite3.Connection, path: Path) -> None:
+        if next(refusals):
+            problem = sqlite3.OperationalError("database is locked")
+            problem.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise problem
+        prepare(database, path)
+
+    monkeypatch.setattr(opening, "_prepare", busy_at_first)
+    with closing(open_for_writing(tmp_path / "s.db")) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    assert next(refusals, None) is None
 
 
 AS_NOBODY = """

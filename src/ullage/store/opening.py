@@ -6,6 +6,7 @@ The reason of every PRAGMA is in docs/why/sqlite.md.
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -44,7 +45,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     try:
         database = _connect(path, "mode=rw")
         try:
-            _prepare(database, path)
+            _prepare_patiently(database, path)
         except BaseException:
             database.close()
             raise
@@ -100,6 +101,23 @@ def bring_up_to_date(database: sqlite3.Connection, path: Path, *, by_migrations:
         if database.in_transaction:
             database.execute("ROLLBACK")
         raise
+
+
+def _prepare_patiently(database: sqlite3.Connection, path: Path) -> None:
+    """Again while another process prepares the same file, from which one can be turned away at once.
+
+    The change to WAL wants the file alone, and where two want that neither waits: SQLite calls no busy handler that
+    could end in a deadlock (https://www.sqlite.org/c3ref/busy_handler.html).
+    """
+    end = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            return _prepare(database, path)
+        except sqlite3.OperationalError as problem:
+            is_busy = getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() >= end:
+                raise
+        time.sleep(0.01)
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
