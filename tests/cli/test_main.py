@@ -140,6 +140,7 @@ def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
         [sys.executable, "-m", "ullage", "context", str(fifo)], env=home_of(tmp_path), stderr=subprocess.PIPE
     )
     writer = _opened_by_a_reader(fifo)
+    time.sleep(0.5)  # until it reads: Python would sleep through a signal that comes right before a call that waits
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     os.close(writer)
