@@ -203,9 +203,7 @@ async def swept(
 ) -> AsyncIterator[tuple[str, Outcome, CancelAnswer, str]]:
     """A session cancelled at each moment, what it was answered, and whether it is the old or the new one.
 
-    ``seen`` counts both.
-
-    Left out are those whose moment did not come: a double's pieces may arrive together.
+    ``seen`` counts both. Left out are those whose moment did not come: a double's pieces may arrive together.
     """
     for place, moment in enumerate(moments):
         outcome = await cancelled_at(stage, f"c{place}", moment)

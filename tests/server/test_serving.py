@@ -123,7 +123,7 @@ def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path
             clients = [threading.Thread(target=speak, args=(number,)) for number in range(4)]
             for client in clients:
                 client.start()
-            wanted = rng.randint(20, 400)
+            wanted = rng.randint(21, 400)
             for _ in patiently():
                 if len(acknowledged) >= wanted:
                     break

@@ -451,7 +451,7 @@ class Fold(State):
             self.calibration = self.forecaster.learn(self.calibration, pending, policy=self.policy, actual=context)
             if self.calibration.of(self.provider, self.model).flipped != rules:  # what it held, by the rule as it is
                 pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True), before=None)
-                self.measured = Measured()  # by the rule as it was taken to be
+                self.measured = Measured()  # its steps were told from reasoning by the rule as it was thought to be
         self._set_anchor(event.call, usage, context, pending)
 
     def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:

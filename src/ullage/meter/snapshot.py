@@ -392,8 +392,7 @@ def _fold(
 _AS_THEY_ARE: Final = (
     *("seq", "revision", "session", "model", "wire", "provider", "system", "tools", "params", "fixed", "since"),
     *("anchor", "output_left", "removed", "partial", "history_doubt", "unlogged", "first_messages"),
-    "measured",
-    *("compactions", "marks", "spend"),
+    *("measured", "compactions", "marks", "spend"),
 )
 """What is stored under the name and in the form that it has in the fold."""
 

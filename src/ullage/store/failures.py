@@ -14,12 +14,16 @@ class ReadOnlyStore(StoreUnavailable):
     """The database can be read, but not written."""
 
 
+def primary_code(problem: sqlite3.Error) -> int:
+    """SQLite's code without its extension; 0 where an error has none (https://www.sqlite.org/rescode.html)."""
+    return (getattr(problem, "sqlite_errorcode", None) or 0) & 0xFF
+
+
 def failure(problem: sqlite3.Error, path: Path) -> UllageError:
-    """Our error for one of SQLite's. Codes: https://www.sqlite.org/rescode.html."""
-    extended = getattr(problem, "sqlite_errorcode", None) or 0
+    """Our error for one of SQLite's."""
     if isinstance(problem, sqlite3.IntegrityError):
         return LedgerError(f"What was to be stored in {path} contradicts what is there ({problem}).")
-    match extended & 0xFF:
+    match primary_code(problem):
         case sqlite3.SQLITE_FULL:
             return StoreUnavailable(
                 f"The disk is full: nothing more can be stored in {path}. What was stored is unchanged. "

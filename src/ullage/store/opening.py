@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ullage.errors import StoreUnavailable
-from ullage.store.failures import ReadOnlyStore, failure, unusable
+from ullage.store.failures import ReadOnlyStore, failure, primary_code, unusable
 from ullage.store.statements import migrations, schema
 
 VERSION = 1
@@ -50,11 +50,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             database.close()
             raise
     except sqlite3.OperationalError as problem:
-        if (
-            path.is_file()
-            and path.stat().st_size
-            and getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CANTOPEN
-        ):
+        if path.is_file() and path.stat().st_size and primary_code(problem) == sqlite3.SQLITE_CANTOPEN:
             # The file itself could be opened: what can't be made is the log beside it.
             raise ReadOnlyStore(
                 f"The directory of {path} may not be written ({problem}). Allow it, or point ULLAGE_DATA elsewhere."
@@ -114,8 +110,7 @@ def _prepare_patiently(database: sqlite3.Connection, path: Path) -> None:
         try:
             return _prepare(database, path)
         except sqlite3.OperationalError as problem:
-            is_busy = getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            if not is_busy or time.monotonic() >= end:
+            if primary_code(problem) != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
                 raise
         time.sleep(0.01)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ullage.errors import StoreUnavailable, UllageError
-from ullage.store.failures import UNREADABLE, damaged, failure
+from ullage.store.failures import UNREADABLE, damaged, failure, primary_code
 from ullage.store.opening import open_for_writing
 from ullage.store.statements import statements
 from ullage.store.transaction import Change, Transaction
@@ -181,7 +181,7 @@ class Writer:
         except StoreUnavailable as problem:
             _fail(writes, problem)
         except sqlite3.Error as problem:
-            if len(writes) > 1 and getattr(problem, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+            if len(writes) > 1 and primary_code(problem) != sqlite3.SQLITE_BUSY:
                 # SQLite may have undone all of it. One at a time, those fail that can't be done, and no others.
                 for write in writes:
                     self._perform([write])

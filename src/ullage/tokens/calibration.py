@@ -84,7 +84,8 @@ ANEW_FROM: Final = 4
 ANEW_AHEAD: Final = 25.0
 """Residuals that what they teach by themselves has foretold better than all that was learnt, and by how much on the
 logarithm of the odds, before the latter is given up. Set so that recorded conversations, in which nothing changes, come
-out as without it (1,222 pairs), and a few calls after a change the new numbers are known."""
+out nearly as without it (802 clean pairs of agent sessions: median 1.20 % for 1.19, p90 7.4 for 7.1), and a few calls
+after a change the new numbers are known."""
 
 
 class Scales(NamedTuple):
