@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test fast coverage bench fix
+.PHONY: help check test fast coverage bench fix attack
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -20,6 +20,9 @@ coverage:  ## how much of the deciding wing its own tests run
 fix:  ## format, and mend what the linter can
 	@uv run ruff check --fix
 	@uv run ruff format
+
+attack:  ## all attacks at full size, and their tables in the docs; ARGS='--only kills' and others: see tests/hostile
+	@uv run python -m tests.hostile $(ARGS)
 
 bench:  ## all benchmarks, beside their peers where there are any
 	@uv run python -m bench

@@ -22,7 +22,7 @@ from textual.pilot import Pilot
 from ullage.cli.chat.app import Chat
 from ullage.cli.chat.opening import environment_for
 from ullage.cli.chat.panels import Panel
-from ullage.cli.chat.simulated import MODEL, Simulated
+from ullage.cli.chat.simulated import Simulated
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.simulators import running
@@ -30,6 +30,7 @@ from ullage.simulators.scenario import read
 
 ROOT = Path(__file__).parents[1]
 SIZE = (100, 36)
+MODEL = "anthropic:claude-sonnet-4-6"
 
 LOG = "\n".join(f"day {day:2}  cask {3 + day % 4}  level {98 - day / 4:.1f} %  checked by Noor" for day in range(1, 31))
 NOTES = "Casks to watch: none\n"
@@ -86,7 +87,7 @@ async def _play(app: Chat, pilot: Pilot[str]) -> str:
 
     app.prompt.put("Which cask of the cellar loses most? Put it into notes.txt.")
     await pilot.press("enter")
-    await until(lambda: bool(app.asked_calls()))
+    await until(lambda: bool(app.approving.questions))
     app.prompt.put("And tell me whether the pump failed.")
     await pilot.press("enter")
     await until(lambda: "pump" in app.query_one("#waiting", Panel).shown.plain)

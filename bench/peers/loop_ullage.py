@@ -28,7 +28,7 @@ def way(wire: str) -> Way:
             base_url=url,
             wire=wire,
             window=10_000_000,
-            max_steps=1_000_000,
+            max_steps=100_000,
             max_repeats=1_000_000,
         )
 

@@ -4,7 +4,8 @@
     ├── InputError                what came from outside can't be used
     │   ├── UnreadableInput       the file or database can't be opened or is damaged as a whole
     │   ├── NotASession           no known format fits; says what each one missed
-    │   └── InvalidRequest        a request body that is none of the known wires'
+    │   ├── InvalidRequest        a request body that is none of the known wires'
+    │   └── WrongType             an argument is of a type that can't be used; also a TypeError
     ├── LedgerError               a row that can't follow the ones before it
     ├── StoreError                the store can't do what was asked; what it holds is unchanged
     │   ├── StoreUnavailable      it can't be opened, read or written: permissions, a full disk, damage
@@ -13,6 +14,7 @@
     │   └── LeaseLost             this driver's lease was taken over: its write was rejected
     ├── CommandRefused            a command that the session's state does not allow, such as editing a delivered message
     ├── ContextUnfixable          what must be kept exceeds the input limit by itself
+    ├── InternalError             an unexpected exception, of Ullage or of code it was given, stopped a turn
     ├── SettingError              an unknown setting, or a value it can't take
     ├── MissingExtra              an optional package is needed for what was asked
     └── ProviderError             the provider refused a call or failed at it
@@ -27,7 +29,10 @@
         ├── RateLimited           too many requests or tokens a minute; may be tried again
         ├── QuotaExhausted        no money or no quota left; trying again does not help
         ├── Overloaded            the provider has no capacity right now; may be tried again
+        │   └── ModelLoading      the server is loading the model; it is waited for
         ├── ServerError           the provider failed, or answered with nothing that can be read; may be tried again
+        │   └── DamagedAnswer     a part of the answer came damaged, so none of it counts as finished
+        ├── LimitExceeded         the answer is larger, or takes longer, than is accepted; not asked for again
         └── Unreachable           no connection, or a broken one; may be tried again
             └── NoAnswer          the request was sent whole and no answer began in time
 
@@ -71,6 +76,10 @@ class NotASession(InputError):
 
 class InvalidRequest(InputError):
     """A request body that none of the known wires could have been sent."""
+
+
+class WrongType(InputError, TypeError):
+    """An argument of a type that can't be used; the message says which types can. Nothing was stored."""
 
 
 class LedgerError(UllageError):
@@ -117,6 +126,13 @@ class ContextUnfixable(UllageError):
         self.needed = needed
         self.limit = limit
         self.largest = largest
+
+
+class InternalError(UllageError):
+    """An unexpected exception stopped a turn: of Ullage itself, or of a hook or function it was given.
+
+    The log has its traceback; in the process that drove the session it is the cause (``__cause__``) as well.
+    """
 
 
 class SettingError(UllageError):
@@ -229,10 +245,29 @@ class Overloaded(ProviderError):
     may_retry = True
 
 
+class ModelLoading(Overloaded):
+    """A server, mostly a local one, is still loading the model."""
+
+
 class ServerError(ProviderError):
     """The provider failed, or answered with something that can't be read."""
 
     may_retry = True
+
+
+class DamagedAnswer(ServerError):
+    """A frame of the answer can't be read or can't be right, so the answer may have lost content."""
+
+
+class LimitExceeded(ProviderError):
+    """The answer is larger, or takes longer, than is accepted; the same request would most likely do it again.
+
+    ``limit`` is the name of the limit in ``ullage.envelope``, or of the setting that says it.
+    """
+
+    def __init__(self, message: str, *, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class Unreachable(ProviderError):

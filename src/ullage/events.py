@@ -95,6 +95,21 @@ class ToolsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag=
     tools: tuple[Tool, ...]
 
 
+class ToolServerNoticed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_server_noticed"):
+    """What a person should know of an MCP server: it can't be used, it can again, or its tools are others than before.
+
+    ``problem`` says why it can't be used and is empty where it can. ``added``, ``removed`` and ``changed`` are names of
+    tools, against those declared last in this session; ``notes`` say what is left out of what the server declares.
+    """
+
+    server: str
+    problem: str = ""
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class ParamsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="params_changed"):
     params: dict[str, object]
 
@@ -241,6 +256,8 @@ class ToolStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
     name: str = ""
     idempotent: bool = False
     """Running it twice is declared to do no harm: after a crash it is run again."""
+    grant: str = ""
+    """The id of the grant that allowed the call, where no person was asked about it."""
 
 
 class ToolEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_ended"):
@@ -305,14 +322,41 @@ class Cancelled(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="ca
 
 
 class ApprovalAsked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_asked"):
+    """``digest`` names the exact call that is shown: the SHA-256 of tool name and argument bytes."""
+
     call_id: str
     reason: str = ""
+    digest: str = ""
 
 
 class ApprovalGiven(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_given"):
+    """The answer for one call. It allows the call with this ``digest`` and no other.
+
+    ``note`` is the reason of a no, for the model. ``by`` is ``nobody`` where no person could be asked.
+    """
+
     call_id: str
     approved: bool
     note: str = ""
+    digest: str = ""
+    by: Literal["person", "nobody"] = "person"
+
+
+class GrantGiven(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_given"):
+    """A person allows calls like this one in this session without being asked again.
+
+    ``prefix`` are the first words of a command; empty: every call of the tool. ``declaration`` is the digest of the
+    tool's declaration, for tools that a server could change.
+    """
+
+    grant: str
+    tool: str
+    prefix: tuple[str, ...] = ()
+    declaration: str = ""
+
+
+class GrantRevoked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_revoked"):
+    grant: str
 
 
 # -- the accounting --
@@ -449,10 +493,36 @@ class Uncompacted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
 
 
 class Forked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="forked"):
-    """This session began as a copy of another, up to and including its event ``through``."""
+    """This session began as a copy of another, up to and including its event ``through``.
+
+    ``dropped`` names, for a person, what the copy does not have: unfinished work, settings with authority, grants.
+    """
 
     origin: str
     through: int
+    dropped: tuple[str, ...] = ()
+
+
+class Imported(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="imported"):
+    """The events before this one came from an exported file; ``origin`` is the session's id there.
+
+    ``dropped`` as in ``Forked``.
+    """
+
+    origin: str = ""
+    dropped: tuple[str, ...] = ()
+
+
+class RowDamaged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="row_damaged"):
+    """A stored row that can't be read stands here. It is left as it is; ``why`` and ``start`` name it for a person.
+
+    The store gives it in the row's place and never writes it. What the row said is unknown.
+    """
+
+    why: str = ""
+    size_bytes: int = 0
+    start: str = ""
+    """How its bytes begin, as far as they can be shown."""
 
 
 class UnknownEvent(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="~"):
@@ -466,6 +536,7 @@ Event = (
     | ModelChanged
     | SystemChanged
     | ToolsChanged
+    | ToolServerNoticed
     | ParamsChanged
     | PolicyChanged
     | LimitLearnt
@@ -493,6 +564,8 @@ Event = (
     | Cancelled
     | ApprovalAsked
     | ApprovalGiven
+    | GrantGiven
+    | GrantRevoked
     | ReadingTaken
     | Calibrated
     | RuleFlipped
@@ -503,5 +576,7 @@ Event = (
     | CompactionRolledBack
     | Uncompacted
     | Forked
+    | Imported
+    | RowDamaged
     | UnknownEvent
 )

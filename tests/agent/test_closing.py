@@ -84,7 +84,7 @@ def test_a_result_is_named_after_its_call_so_that_closing_twice_gives_the_same()
 
 def test_what_a_person_said_stands_behind_the_reason_of_a_denial_alone() -> None:
     (one,) = (replace(each, note="Ask Ann.") for each in fold(begun(), answered(call("t1"))).open)
-    assert results(closed([one], "denied", "No."))["t1"] == "No. Ask Ann."
+    assert results(closed([one], "denied", "No."))["t1"] == "No. The reason given: Ask Ann."
     assert results(closed([one], "unknown", "Who knows."))["t1"] == "Who knows."
 
 

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.agent.stories import (
     answered,
@@ -17,6 +18,8 @@ from tests.agent.stories import (
     step_after,
     text,
 )
+from ullage.agent.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
+from ullage.agent.closing import closed
 from ullage.agent.decide import MOST_CUTS, MOST_RECOVERIES, Budget, Room, Rules, Situation, decide
 from ullage.agent.steps import (
     AskApproval,
@@ -55,7 +58,7 @@ from ullage.events import (
     TurnResumed,
     TurnStarted,
 )
-from ullage.messages import Message
+from ullage.messages import Message, Part
 from ullage.usage import Usage
 
 HELLO = text("Hello.")
@@ -223,11 +226,13 @@ def test_calls_that_need_a_persons_word_are_asked_for_and_the_others_run_meanwhi
     assert names(step_after(turn, needs_approval=need)) == ["t2"]
     assert names(step_after(turn, ApprovalAsked(call_id="t2"))) == ["t1", "t3"]
     assert step_after(turn, ApprovalAsked(call_id="t2"), ran("t1"), ran("t3")) == Pause(
-        "approval", "Waits for a person's word on read."
+        "approval", "Needs a person's approval: read."
     )
 
 
-ASKED: list[Any] = [begun(), answered(call("t1")), ApprovalAsked(call_id="t1")]
+DIGEST = digest_of("read", "{}")
+YES = ApprovalGiven(call_id="t1", approved=True, digest=DIGEST)
+ASKED: list[Any] = [begun(), answered(call("t1")), ApprovalAsked(call_id="t1", digest=DIGEST)]
 WAITING: list[Any] = [*ASKED, TurnPaused(turn="turn-1", reason="approval")]
 
 
@@ -236,12 +241,40 @@ def test_a_turn_that_waits_for_a_person_rests_and_so_does_what_is_sent_meanwhile
 
 
 def test_an_approved_call_runs_and_needs_no_second_word() -> None:
-    step = step_after(WAITING, ApprovalGiven(call_id="t1", approved=True), needs_approval=frozenset({"t1"}))
+    step = step_after(WAITING, YES, needs_approval=frozenset({"t1"}))
     assert names(step) == ["t1"]
+    assert isinstance(step, RunTools)
+
+
+def test_an_approval_of_another_digest_leaves_the_question_open() -> None:
+    other = ApprovalGiven(call_id="t1", approved=True, digest=digest_of("read", '{"path": "b"}'))
+    assert step_after(ASKED, other, needs_approval=frozenset({"t1"})) == Pause(
+        "approval", "Needs a person's approval: read."
+    )
+
+
+def test_an_approval_without_a_digest_is_asked_for_again() -> None:
+    old = [*WAITING, ApprovalGiven(call_id="t1", approved=True)]
+    step = step_after(old, needs_approval=frozenset({"t1"}))
+    assert isinstance(step, AskApproval)
+    assert names(step_after(old)) == ["t1"], "where none is needed any more it runs"
+
+
+def test_a_call_that_nobody_could_be_asked_about_is_told_apart_from_one_that_a_person_refused() -> None:
+    turn: list[Any] = [begun(), answered(call("t1"), call("t2"))]
+    asked: list[Any] = [ApprovalAsked(call_id="t1"), ApprovalAsked(call_id="t2")]
+    no = ApprovalGiven(call_id="t1", approved=False, note="Too late.")
+    nobody = ApprovalGiven(call_id="t2", approved=False, by="nobody")
+    first = step_after(turn, asked, no, nobody)
+    assert isinstance(first, CloseCalls)
+    assert (names(first), first.why) == (["t1"], DENIED_BY_A_PERSON)
+    second = step_after(turn, asked, no, nobody, closed(first.calls, first.outcome, first.why))
+    assert isinstance(second, CloseCalls)
+    assert (names(second), second.why) == (["t2"], NOBODY_COULD_BE_ASKED)
 
 
 def test_an_approved_call_that_a_crash_cut_is_not_asked_for_again_where_it_may_run_twice() -> None:
-    cut = [WAITING, ApprovalGiven(call_id="t1", approved=True), started(idempotent=True)]
+    cut = [WAITING, YES, started(idempotent=True)]
     settled = [ToolEnded(call_id="t1", outcome="unknown")]
     assert isinstance(step_after(cut, settled, needs_approval=frozenset({"t1"})), RunTools)
 
@@ -315,6 +348,15 @@ def test_the_answer_that_broke_off_last_stays_and_ends_the_turn() -> None:
     twice = [begun(), dropped(HELLO), Rewound(to="ask"), dropped(HELLO, call="c2")]
     assert reason(step_after(twice, rules=rules)) == "dropped"
     assert step_after(twice) == DropAttempt("c2.answer")
+
+
+@pytest.mark.parametrize("parts", [(HELLO,), ()])
+def test_an_answer_that_was_stopped_at_a_limit_is_not_asked_for_again(parts: tuple[Part, ...]) -> None:
+    started, ended, *message = dropped(*parts)
+    assert isinstance(ended, CallEnded)
+    stopped = replace(ended, error="Too long.", error_kind="LimitExceeded")
+    turn = [begun(), [started, stopped, *message]]
+    assert step_after(*turn) == EndTurn("dropped", "Too long.")
 
 
 def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_ends() -> None:

@@ -23,6 +23,7 @@ from tests.agent.stories import (
     user,
 )
 from tests.words.strategies import EVENT_TYPES, words
+from ullage.agent.approving import digest_of
 from ullage.agent.loop import Loop, apply, calls_of, signature_of
 from ullage.events import (
     ApprovalAsked,
@@ -35,6 +36,8 @@ from ullage.events import (
     CompactionRolledBack,
     CompactionStarted,
     Event,
+    GrantGiven,
+    GrantRevoked,
     MessageAdded,
     QueueEdited,
     QueueLeft,
@@ -206,7 +209,8 @@ def test_a_tool_of_unknown_end_that_may_run_twice_is_to_be_run_again() -> None:
 def test_an_approval_moves_only_the_call_that_was_asked_for() -> None:
     asked = [begun(), answered(call("t1"), call("t2")), ApprovalAsked(call_id="t2")]
     assert states(fold(asked)) == ["waiting", "asked"]
-    yes, no = (ApprovalGiven(call_id="t2", approved=word, note="hm") for word in (True, False))
+    digest = digest_of("read", "{}")
+    yes, no = (ApprovalGiven(call_id="t2", approved=word, note="hm", digest=digest) for word in (True, False))
     assert states(fold(asked, yes)) == ["waiting", "approved"]
     assert states(fold(asked, no)) == ["waiting", "denied"]
     assert fold(asked, no).open[1].note == "hm"
@@ -216,9 +220,43 @@ def test_an_approval_moves_only_the_call_that_was_asked_for() -> None:
 
 def test_an_approval_lifts_the_pause_for_approvals_alone() -> None:
     asked = [begun(), answered(call("t1")), ApprovalAsked(call_id="t1")]
-    yes = ApprovalGiven(call_id="t1", approved=True)
+    yes = ApprovalGiven(call_id="t1", approved=True, digest=digest_of("read", "{}"))
     assert fold(asked, TurnPaused(turn="turn-1", reason="approval"), yes).paused == ""
     assert fold(asked, TurnPaused(turn="turn-1", reason="budget"), yes).paused == "budget"
+
+
+def test_of_two_calls_with_the_same_id_only_the_one_that_was_shown_is_approved() -> None:
+    harmless, hidden = call("t1", "shell", '{"command": "ls"}'), call("t1", "shell", '{"command": "rm -rf ."}')
+    turn: list[Any] = [begun(), answered(harmless, hidden)]
+    both = [ApprovalAsked(call_id="t1", digest=digest_of(one.name, one.arguments)) for one in (harmless, hidden)]
+    yes = ApprovalGiven(call_id="t1", approved=True, digest=digest_of(harmless.name, harmless.arguments))
+    assert states(fold(turn, both, yes)) == ["approved", "asked"]
+    assert [one.is_approved for one in fold(turn, both, yes).open] == [True, False]
+
+
+@given(st.tuples(st.text(), st.text()), st.tuples(st.text(), st.text()))
+def test_an_approval_authorises_exactly_one_name_with_exactly_these_arguments(
+    shown: tuple[str, str], run: tuple[str, str]
+) -> None:
+    asked: list[Any] = [begun(), answered(call("t1", *run)), ApprovalAsked(call_id="t1", digest=digest_of(*run))]
+    yes = ApprovalGiven(call_id="t1", approved=True, digest=digest_of(*shown))
+    (one,) = fold(asked, yes).open
+    assert one.is_approved is (shown == run)
+    assert (one.state == "approved") is (shown == run)
+
+
+@given(st.text(), st.text(), st.integers(0, 5))
+def test_no_byte_can_move_from_the_arguments_into_the_name_unseen(name: str, arguments: str, size: int) -> None:
+    moved = (name + arguments[:size], arguments[size:])
+    assert (digest_of(*moved) == digest_of(name, arguments)) is (moved == (name, arguments))
+
+
+def test_grants_are_kept_until_they_are_revoked() -> None:
+    given = [GrantGiven(grant=name, tool="shell", prefix=("git", name)) for name in ("log", "diff")]
+    assert [one.prefix for one in fold(given).grants] == [("git", "log"), ("git", "diff")]
+    assert [one.id for one in fold(given, GrantRevoked(grant="log")).grants] == ["diff"]
+    assert fold(given, GrantRevoked(grant="other")).grants == fold(given).grants
+    assert fold(given, GrantGiven(grant="log", tool="read")).grants[-1].tool == "read"
 
 
 # -- people --

@@ -210,7 +210,7 @@ class World:
             ),
             room=Room(high=self.high, input_limit=self.limit, compaction_point=self.limit and 80),
             needs_approval=frozenset(
-                call.call_id for call in loop.open if call.name == "guarded" and call.state == "waiting"
+                call.call_id for call in loop.open if call.name == "guarded" and call.state in ("waiting", "approved")
             ),
             sequential=frozenset(call.call_id for call in loop.open if call.name == "alone"),
             may_compact=loop.compact_asked is not None or not self.is_hopeless,
@@ -243,7 +243,13 @@ class World:
             case 7 | 8:
                 for call in loop.open:
                     if call.state == "asked":
-                        self.write([ApprovalGiven(call_id=call.call_id, approved=not tape.happens(3), note="Hm.")])
+                        self.write(
+                            [
+                                ApprovalGiven(
+                                    call_id=call.call_id, approved=not tape.happens(3), note="Hm.", digest=call.digest
+                                )
+                            ]
+                        )
             case 9:
                 self.write([TurnResumed(turn=loop.turn)] if loop.paused else [ModelChanged(model="other")])
             case 10:
@@ -265,7 +271,7 @@ class World:
             case RunTools():
                 self.run_tools(step)
             case AskApproval():
-                self.write([ApprovalAsked(call_id=call.call_id) for call in step.calls])
+                self.write([ApprovalAsked(call_id=call.call_id, digest=call.digest) for call in step.calls])
             case CloseCalls():
                 self.write(closed(step.calls, step.outcome, step.why))
             case Settle():
@@ -382,7 +388,8 @@ class World:
         assert step.calls
         for call in step.calls:
             assert is_open[call.call_id] == call
-            assert call.state == "approved" or (call.state == "waiting" and call.name != "guarded")
+            assert call.is_approved or call.name != "guarded"
+            assert call.state in ("approved", "waiting")
         assert self.loop.outcome == "finished"
         assert self.loop.stop not in ("length", "context_full", "refused"), "what may be cut is not run"
         if self.rules.sequential_tools or step.calls[0].name == "alone":

@@ -1,10 +1,11 @@
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ullage.cli.agent_options import agent_with_instructions, endpoint_settings, tool_names
+from ullage.cli.agent_options import agent_with_instructions, endpoint_settings, tools_settings
 from ullage.cli.parser import parser
 from ullage.cli.run import agent_of
 
@@ -38,9 +39,11 @@ def test_each_command_that_runs_an_agent_takes_the_same_words_for_its_endpoint(c
     assert endpoint_settings(options(*command)) == {}
 
 
-@pytest.mark.parametrize(("said", "names"), [("read,shell", ("read", "shell")), ("none", ()), ("", None)])
-def test_none_names_no_tools_and_nothing_said_is_something_else(said: str, names: tuple[str, ...] | None) -> None:
-    assert tool_names(options("chat", "--tools", said)) == names
+def test_none_names_no_tools_and_nothing_said_leaves_them_to_files_and_environment() -> None:
+    given: dict[str, Any] = {"environment": {"ULLAGE_TOOLS": "list"}, "config": False}
+    for said, names in (("read,shell", ("read", "shell")), ("none", ()), ("", ("list",))):
+        agent = agent_with_instructions(**given, **tools_settings(options("chat", "--tools", said)))
+        assert agent.settings.tools == names
 
 
 def test_the_usual_instructions_are_read_where_nobody_names_others() -> None:
@@ -62,7 +65,7 @@ def test_what_changes_things_asks_first_in_run_unless_a_file_or_a_variable_says_
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = options("run", "hello")
-    assert agent_of(asked).settings.approve == ("write", "edit", "shell")
+    assert agent_of(asked).settings.approve == ("write", "edit", "shell", "mcp")
     monkeypatch.setenv("ULLAGE_APPROVE", "write")
     assert agent_of(asked).settings.approve == ("write",)
     file = place / ".config" / "ullage" / "ullage.toml"

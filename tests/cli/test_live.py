@@ -116,7 +116,7 @@ def test_reasoning_is_set_apart_or_left_out() -> None:
     [
         (Cancelled(persisted="partial_assistant"), "cancelled: the partial answer is kept"),
         (Cancelled(persisted="tools_in_progress"), "cancelled: tools were running"),
-        (Cancelled(), "cancelled: nothing was under way"),
+        (Cancelled(), "cancelled: nothing was running"),
         (CallEnded(call="c", outcome="failed", error="No network."), "No network."),
         (CallRetried(call="c", attempt=1, wait_s=0.5, error="Busy."), "Busy. Trying again in 0.5 s."),
         (TurnPaused(turn="t", reason="budget", note="Spent."), "paused (budget): Spent."),
@@ -124,7 +124,7 @@ def test_reasoning_is_set_apart_or_left_out() -> None:
         (TurnEnded(turn="t", reason="max_steps", note="100 calls"), "ended (the limit of steps): 100 calls"),
         (ToolEnded(call_id="c", outcome="timed_out"), "a tool: timed out"),
         (ToolEnded(call_id="c", handle="h", size_bytes=9_000), "9,000 bytes: the model gets both ends"),
-        (ApprovalAsked(call_id="c"), "asks for your word: c"),
+        (ApprovalAsked(call_id="c"), "needs your approval: c"),
         (RuleFlipped(model="m", rule="r", kept=True, residual=1), "learnt: the provider counts earlier reasoning"),
         (RequestRepaired(call="c", repairs=("an empty text left out",)), "the request was repaired: an empty text"),
     ],

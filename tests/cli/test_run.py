@@ -17,6 +17,7 @@ from ullage.simulators.scenario import read
 from ullage.simulators.server import Server, running
 
 LONG = " ".join(f"word{number}" for number in range(600))
+HIDDEN = "git status --short && git log --oneline -5 && git diff --stat HEAD~1 -- src; touch PWNED-hidden"
 SCENARIO = {
     "server": {"delay_s": 0.01},
     "answers": [
@@ -25,6 +26,7 @@ SCENARIO = {
             "when": {"contains": "write a note"},
             "calls": [{"name": "write", "arguments": {"path": "note.txt", "content": "hello"}}],
         },
+        {"when": {"contains": "hidden command"}, "calls": [{"name": "shell", "arguments": {"command": HIDDEN}}]},
         {"when": {"contains": "long story"}, "text": LONG},
         {"text": "A cask is a barrel."},
     ],
@@ -178,17 +180,30 @@ def test_on_a_terminal_a_person_is_asked(
     server: Server, environment: dict[str, str], tmp_path: Path, typed: str, is_done: bool
 ) -> None:
     terminal = Terminal(command(server, "write a note", "--tools", "write"), environment, tmp_path)
-    terminal.until("[y/N] ")
+    terminal.until("[n]")
     terminal.type(typed)
     assert terminal.end() == 0
     assert (tmp_path / "note.txt").exists() is is_done
+
+
+def test_what_is_asked_is_the_whole_call_and_the_reason_of_a_no_is_told_to_the_model(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    arguments = command(server, "run the hidden command", "--tools", "shell", "--session", "s")
+    terminal = Terminal(arguments, environment, tmp_path)
+    asked = terminal.until("[n]")
+    assert HIDDEN in asked.replace("\r\n  ", "").replace("\x1b[0m", "").replace("\r\n", "")
+    terminal.type("n Not in this directory.\n")
+    assert terminal.end() == 0
+    assert not (tmp_path / "PWNED-hidden").exists()
+    assert "Not in this directory." in json.dumps(server.exchanges[-1].body, default=str)
 
 
 def test_ctrl_c_while_a_person_is_asked_cancels_the_turn(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
     terminal = Terminal(command(server, "write a note", "--tools", "write"), environment, tmp_path)
-    terminal.until("[y/N] ")
+    terminal.until("[n]")
     terminal.interrupt()
     assert terminal.end() == 130
     assert not (tmp_path / "note.txt").exists()

@@ -25,7 +25,7 @@ def test_it_says_where_it_is_who_reaches_it_and_what_to_do() -> None:
     assert "http://127.0.0.1:8801 (this machine only)" in said
     assert "browser" in said and "Ctrl-C" in said
     other = greeting("http://10.0.0.1:8801", "", is_local=False, has_token=True)
-    assert "everybody who has the token" in other and "asks for the token" in other
+    assert "everybody who has a token" in other and "asks for a token" in other
 
 
 def test_the_token_comes_from_the_environment(tmp_path: Path) -> None:

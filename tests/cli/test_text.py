@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from ullage.cli.text import (
     counted,
     fine_percent,
     flowed,
+    json_text,
     number,
     padded,
     percent,
@@ -103,3 +105,10 @@ def test_numbers_set_thousands_apart_and_nouns_agree() -> None:
     assert signed_percent(-0.0) == signed_percent(0.001) == fine_percent(0) == "0.0 %"
     assert fine_percent(0.034) == "0.03 %"
     assert fine_percent(4227.3) == "4,227.3 %"
+
+
+def test_json_for_a_program_steers_no_terminal_and_says_the_same() -> None:
+    said = "a\x1b[31m\x7f\x9b31m\u202egnp\u2028\u2066 ü 🔥"
+    shown = json_text(msgspec.json.encode({said: said}))
+    assert not set("\x1b\x7f\x9b\u202e\u2028\u2066") & set(shown)
+    assert msgspec.json.decode(shown) == {said: said}

@@ -40,7 +40,7 @@ def test_a_value_nested_without_end_is_cut_and_says_so() -> None:
 
 
 def test_json_nested_too_deeply_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="nested too deeply"):
+    with pytest.raises(ValueError, match="nested too deep"):
         parse_json("[" * 100_000)
 
 

@@ -12,7 +12,7 @@ NO_PREFILL = ("messages", "anthropic", "claude-fable-5-1")
 
 
 def growing_for(given: Request) -> GrowingRepair:
-    return GrowingRepair(target_of(given), stored=False)
+    return GrowingRepair(target_of(given))
 
 
 def broken() -> list[Message]:

@@ -14,6 +14,7 @@ from ullage.errors import (
     BadKey,
     BodyTooLarge,
     ContentFiltered,
+    ModelLoading,
     NotFound,
     Overflow,
     Overloaded,
@@ -85,6 +86,93 @@ def test_what_is_said_counts_more_than_the_status(name: str, kind: type[Provider
     real = LOOKALIKES[name]
     assert real.status is not None
     assert type(read(real.status, real.body)) is kind
+
+
+GEMINI_KEY = {"code": 400, "status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "source"),
+    [
+        (
+            {"error": {**GEMINI_KEY, "message": "API Key not found. Please pass a valid API key."}},
+            "https://github.com/google-gemini/gemini-cli/issues/25198",
+        ),
+        (
+            {"error": {"code": 400, "status": "Bad Request", "message": '{"error":{"message":"API key not valid."}}'}},
+            "https://github.com/continuedev/continue/issues/10290",
+        ),
+        (
+            "Incorrect API key provided: sk***gA. You can obtain an API key from https://console.x.ai.",
+            "https://github.com/openai/codex/issues/1352",
+        ),
+        (
+            {"error": {"message": "Authentication Error, Invalid proxy server token passed.", "code": "400"}},
+            "https://github.com/BerriAI/litellm/pull/39787",
+        ),
+        (
+            {"error": {"message": "Unable to find token in cache", "type": "token_not_found_in_db", "param": "key"}},
+            "https://github.com/BerriAI/litellm/issues/24680",
+        ),
+        (
+            {"code": "InvalidApiKey", "message": "Invalid API-key provided."},
+            "https://github.com/dinoanderson/qwen_cli_coder/issues/1",
+        ),
+        (
+            {"error": {"message": "API key required", "type": "authentication_error", "code": "api_key_required"}},
+            "https://github.com/Gitlawb/openclaude/issues/1809",
+        ),
+    ],
+)
+def test_a_wrong_key_behind_a_gateway_that_answers_400_is_recognised(body: object, source: str) -> None:
+    assert source.startswith("https://")
+    assert type(read(400, body)) is BadKey
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "tools.0.custom.input_schema: JSON schema is invalid",
+        "Invalid key 'temprature' in request body",
+        "Unknown parameter: 'api_keys'.",
+        "messages.1: the tool authentication was not offered",
+    ],
+)
+def test_a_bad_request_that_speaks_of_keys_is_no_wrong_key(said: str) -> None:
+    assert type(read(400, {"error": {"message": said, "type": "invalid_request_error"}})) is RequestRejected
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        # https://github.com/mostlygeek/llama-swap/issues/146
+        (503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
+        (503, {"error": "Model openai/whisper is currently loading", "estimated_time": 20.0}),
+    ],
+)
+def test_a_server_that_loads_its_model_says_so(status: int, body: object) -> None:
+    problem = read(status, body)
+    assert type(problem) is ModelLoading
+    assert "loading the model" in str(problem)
+
+
+def test_what_a_provider_says_steers_no_terminal() -> None:
+    problem = read(400, {"error": {"message": "\x1b]0;owned\x07\x1b[2Jno\u202eon", "code": "\x1b[31mx"}})
+    assert problem.said == "]0;owned[2Jnoon"
+    assert problem.code == "[31mx"
+    assert "\x1b" not in str(problem)
+
+
+def test_a_page_is_quoted_by_its_words() -> None:
+    page = "<!DOCTYPE html><html><head><style>p {}</style></head><body><h1>502</h1><p>Bad gateway</p></body></html>"
+    assert "“502 Bad gateway”" in str(read(502, page))
+
+
+@pytest.mark.parametrize("fill", ["<", "{", '{"a":', "model ", "a" * 50 + " ", "\\", "[", "<script"])
+def test_a_hostile_body_is_read_up_to_its_limit(fill: str) -> None:
+    body = fill * (200_000 // len(fill))
+    assert len(str(read(500, body))) < 3_000
+    assert len(str(read(500, {"error": {"message": body}}))) < 3_000
 
 
 def test_only_what_can_pass_may_be_tried_again() -> None:

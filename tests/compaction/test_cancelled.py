@@ -57,7 +57,8 @@ from ullage.events import (
     TurnEnded,
 )
 from ullage.messages import Message
-from ullage.runtime.session import CancelAnswer, Session
+from ullage.runtime.outcome import CancelAnswer
+from ullage.runtime.session import Session
 from ullage.simulators import Server, running
 from ullage.store.sqlite import SqliteStore
 from ullage.wire.client import Client
@@ -110,7 +111,7 @@ class Stage(NamedTuple):
 async def goes_on(session: Session, *said: str) -> None:
     for name in said:
         await session.send(f"Said later: {name}.", id=name, kind="follow_up")
-        result = await session.wait()
+        result = await session.wait(check=False)
         assert result.reason == "finished", result.note
 
 
@@ -130,7 +131,7 @@ async def cancelled_at(stage: Stage, name: str, moment: str) -> Outcome:
     async with asyncio.timeout(60), stage.session(name, moments) as session:
         moments.is_armed = True
         await stage.compact(session)
-        held, rests = asyncio.ensure_future(moments.held.wait()), asyncio.ensure_future(session.wait())
+        held, rests = asyncio.ensure_future(moments.held.wait()), asyncio.ensure_future(session.wait(check=False))
         await asyncio.wait([held, rests], return_when=asyncio.FIRST_COMPLETED)
         moments.is_armed = False
         answer = None
@@ -144,7 +145,7 @@ async def cancelled_at(stage: Stage, name: str, moment: str) -> Outcome:
         for each in (held, rests):
             each.cancel()
         await asyncio.wait([held, rests])
-        await session.wait()
+        await session.wait(check=False)
         await goes_on(session, "next")
         view, events = await session.messages(), await session.history()
         return Outcome(events, answer, view, await exported(session), sent(generated(stage.server)[-1]))
@@ -156,7 +157,7 @@ async def rehearsed(stage: Stage) -> list[str]:
     async with stage.session("rehearsed", moments) as session:
         moments.is_armed = True
         await stage.compact(session)
-        await session.wait()
+        await session.wait(check=False)
         names = list(moments.reached)
         (committed,) = of_kind(await session.history(), CompactionCommitted)
     assert committed
@@ -243,7 +244,7 @@ async def test_a_compaction_that_was_asked_for_is_cancelled_at_each_of_its_momen
             async with stage.session(name, Moments()) as session:
                 if name == "new":
                     await session.compact()
-                    await session.wait()
+                    await session.wait(check=False)
                 await goes_on(session, "queued", "next")
             expected[name] = sent(generated(server)[-1])
         assert expected["old"] != expected["new"]
@@ -316,7 +317,7 @@ async def test_a_cancel_before_a_model_is_asked_for_its_limits_ends_the_turn(tmp
             await other.command(SESSION, [CancelAsked()])
             await other.close()
             moments.go.set()
-            await session.wait()
+            await session.wait(check=False)
             (ended,) = of_kind(await session.history(), TurnEnded)
             assert ended.reason == "cancelled"
             await goes_on(session, "next")
@@ -331,7 +332,7 @@ async def test_a_compaction_asked_for_before_anything_is_said_asks_for_no_more_t
     with running(script(ANTHROPIC, window=WINDOW)) as server:
         async with agent_on(server, tmp_path / "had.db", ANTHROPIC, window=WINDOW).session(SESSION) as session:
             await session.compact()
-            await session.wait()
+            await session.wait(check=False)
             (committed,) = of_kind(await session.history(), CompactionCommitted)
         assert committed.rung == "summary"
         assert [is_summary_call(one) for one in generated(server)] == [True]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 SOURCE = Path(__file__).parents[2] / "src" / "ullage"
 
-WORDS = frozenset({"errors", "extensible", "messages", "usage", "events", "encoding"})
+WORDS = frozenset({"errors", "extensible", "messages", "usage", "events", "encoding", "envelope", "bounds"})
 DECIDING = frozenset({"tokens", "reasoning", "meter", "context", "codec", "agent"})
 DOING = frozenset({"wire", "tools", "store", "importers", "simulators"})
 PURE = {"words"} | DECIDING
@@ -50,10 +50,11 @@ PACKAGES: dict[str, frozenset[str]] = {
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
     ),  # the bridge loads pydantic_ai when it is asked for
-    "tools": frozenset({"msgspec", "mcp", "anyio"}),  # MCP's own SDK, loaded when a server is asked for
+    # MCP's own SDK, loaded when a server is asked for; RE2 by the program that searches
+    "tools": frozenset({"msgspec", "mcp", "anyio", "httpx2", "re2"}),
     "the public names": frozenset(),
     "runtime": frozenset({"msgspec", "opentelemetry"}),  # only ``telemetry.py``, when it is asked for
-    "server": frozenset({"msgspec", "litestar", "uvicorn", "prometheus_client"}),
+    "server": frozenset({"msgspec", "litestar", "uvicorn", "h11", "prometheus_client"}),
     "cli": frozenset({"msgspec", "rich", "textual"}),
 }
 """The foreign packages each room may import. A new one is a line here, in pyproject.toml and in docs/why."""

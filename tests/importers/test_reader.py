@@ -1,6 +1,4 @@
-import pytest
-
-import ullage.importers.reader as module
+from ullage.envelope import LOG_LINE_BYTES
 from ullage.importers.fields import Fields, Unusable
 from ullage.importers.reader import Reader
 from ullage.messages import Message
@@ -41,11 +39,10 @@ def test_empty_lines_are_no_lines_of_the_log_and_bad_ones_are_counted_where_they
     assert reader.imported([]).lines == 6
 
 
-def test_a_line_beyond_all_measure_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LONGEST_LINE", 10)
+def test_a_line_beyond_all_measure_is_not_decoded() -> None:
     reader = EveryLine()
-    reader.feed([b'{"id":"much too long"}'])
-    assert dict(reader.skips.reasons) == {"longer than 0 MB": 1}
+    reader.feed([b'{"id":"' + b"x" * LOG_LINE_BYTES])
+    assert dict(reader.skips.reasons) == {"longer than 64 MB": 1}
 
 
 def test_a_title_that_a_person_gave_goes_before_the_programs_and_that_before_the_first_prompt() -> None:

@@ -75,3 +75,13 @@ def test_a_reported_length_of_a_summary_is_not_corrected_as_an_estimate() -> Non
     long = said("s", words(400))
     with_summary.apply(CompactionCommitted(compaction="c", summarised=gone, summary=long, summary_tokens=900))
     assert abs(with_summary.forecast().tokens - without.forecast().tokens - 900) <= 12
+
+
+def test_an_input_of_many_windows_is_not_believed() -> None:
+    fold = fold_of(said("u", words(100)))
+    for number, reported in enumerate((150, 12_000_000)):
+        fold.apply(CallStarted(call=f"c{number}"))
+        fold.apply(CallEnded(call=f"c{number}", usage=usage(reported, 3)))
+        fold.apply(MessageAdded(message=said(f"m{number}", "Go on.")))
+    assert fold.known is not None and fold.known.window is not None
+    assert fold.forecast().tokens < 1_000

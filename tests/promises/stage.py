@@ -26,6 +26,12 @@ from ullage.store.store import DraftPiece
 T = TypeVar("T")
 
 KEYS = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"), "promise")
+ADDRESSES = {
+    "ANTHROPIC_BASE_URL": "anthropic",
+    "OPENAI_BASE_URL": "openai",
+    "GOOGLE_GEMINI_BASE_URL": "gemini",
+    "DEEPSEEK_BASE_URL": "deepseek",
+}
 SYSTEM = "You look after the files of a small museum. Read before you answer."
 
 
@@ -38,10 +44,9 @@ class Speaker(NamedTuple):
     wire: str = ""
     params: Mapping[str, object] = {}
 
-    def settings(self, server: Server) -> dict[str, Any]:
-        """The settings of a session that speaks it with this server."""
-        base_url = server.url(self.serves)
-        return {"model": self.model, "base_url": base_url, "params": dict(self.params), "wire": self.wire}
+    def settings(self) -> dict[str, Any]:
+        """The settings of a session that speaks it."""
+        return {"model": self.model, "params": dict(self.params), "wire": self.wire}
 
     @property
     def codec(self) -> str:
@@ -105,12 +110,24 @@ def requests_of(server: Server) -> int:
 
 
 def agent_for(
-    store: Path, *hooks: Hook, tools: Sequence[Any] = (), environment: Mapping[str, str] = KEYS, **settings: Any
+    store: Path,
+    *hooks: Hook,
+    server: Server,
+    tools: Sequence[Any] = (),
+    environment: Mapping[str, str] = KEYS,
+    **settings: Any,
 ) -> Agent:
-    """An agent whose sessions say themselves which model they speak to."""
+    """An agent whose sessions choose their model; every provider is reached at this server's doubles."""
+    addresses = {variable: server.url(serves) for variable, serves in ADDRESSES.items()}
     settings = {"max_repeats": 1_000_000, "max_steps": 10_000, **settings}
     return Agent(
-        tools=tools, system=SYSTEM, hooks=hooks, store=store, environment=environment, config=False, **settings
+        tools=tools,
+        system=SYSTEM,
+        hooks=hooks,
+        store=store,
+        environment={**addresses, **environment},
+        config=False,
+        **settings,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import threading
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,8 @@ from ullage.events import (
     TurnEnded,
     TurnPaused,
 )
-from ullage.runtime.session import CancelAnswer, Session
+from ullage.runtime.outcome import CancelAnswer
+from ullage.runtime.session import Session
 from ullage.simulators import Scenario, running
 from ullage.tools.functions import tool
 
@@ -70,22 +72,31 @@ async def until_dead(pids: list[int]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def pids_in(directory: Path, names: tuple[str, ...]) -> list[int]:
-    paths = [directory / name for name in names]
-    await until(lambda: all(path.exists() and path.read_text().strip() for path in paths))
-    return [int(path.read_text()) for path in paths]
+def pids_with(word: str) -> list[int]:
+    """The processes that have this word in their command line; a sandbox numbers them otherwise inside."""
+    found = []
+    for directory in Path("/proc").iterdir():
+        try:
+            if word.encode() in (directory / "cmdline").read_bytes():
+                found.append(int(directory.name))
+        except (OSError, ValueError):
+            continue
+    return found
 
 
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
 async def test_a_cancel_ends_the_processes_of_a_command_and_its_result_says_so(
     speaker: Speaker, tmp_path: Path
 ) -> None:
-    stubborn = "trap '' TERM; echo $$ > parent; sleep 60 & echo $! > child; (setsid sleep 60 & echo $! > far); wait"
+    seconds = f"60.{secrets.randbelow(1_000_000):06}"
+    stubborn = f"trap '' TERM; sleep {seconds} & (setsid sleep {seconds} &); echo x > begun; wait"
     with running(calls_of(("shell", {"command": stubborn}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=["shell"], root=tmp_path)
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=["shell"], root=tmp_path, server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             await session.send("Please do it.")
-            pids = await pids_in(tmp_path, ("parent", "child", "far"))
+            await until((tmp_path / "begun").exists)
+            pids = pids_with(seconds)
+            assert len(pids) >= 3
             answer = await session.cancel()
             await until_dead(pids)
             assert answer == CancelAnswer(True, "tools_in_progress")
@@ -117,8 +128,8 @@ async def test_finish_lets_the_running_tool_end_and_starts_no_other(tmp_path: Pa
     begun: list[int] = []
     gate = asyncio.Event()
     with running(calls_of(("step", {"number": 1}), ("step", {"number": 2}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], sequential_tools=True)
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], sequential_tools=True, server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
             assert (await session.cancel("finish")).persisted == "tools_in_progress"
@@ -137,8 +148,8 @@ async def test_finish_lets_the_running_tool_end_and_starts_no_other(tmp_path: Pa
 async def test_a_second_cancel_does_not_wait_for_the_tools_that_the_first_lets_end(tmp_path: Path) -> None:
     begun: list[int] = []
     with running(calls_of(("step", {"number": 1}), ("step", {"number": 2}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: len(begun) == 2)
             await session.cancel("finish")
@@ -155,8 +166,8 @@ async def test_the_setting_says_what_a_cancel_without_a_word_does(tmp_path: Path
     begun: list[int] = []
     gate = asyncio.Event()
     with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], cancel_tools="finish")
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], cancel_tools="finish", server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
             await session.cancel()
@@ -177,9 +188,9 @@ async def test_a_function_in_a_thread_is_said_to_have_an_unknown_outcome(tmp_pat
         return "worked"
 
     with running(calls_of(("work", {}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[work])
+        agent = agent_for(tmp_path / "s.db", tools=[work], server=server)
         try:
-            async with agent.session("s", **CLAUDE.settings(server)) as session:
+            async with agent.session("s", **CLAUDE.settings()) as session:
                 await session.send("Please do it.")
                 await until(lambda: begun)
                 assert (await session.cancel()).persisted == "tools_in_progress"
@@ -193,8 +204,8 @@ async def test_a_function_in_a_thread_is_said_to_have_an_unknown_outcome(tmp_pat
 async def test_a_wait_before_another_try_can_be_cancelled_and_nothing_is_charged(tmp_path: Path) -> None:
     busy = {"kind": "status", "request": 1, "status": 529, "retry_after_s": 60}
     with running(script(faults=[busy])) as server:
-        agent = agent_for(tmp_path / "s.db", window=16_000)
-        async with agent.session("s", **CLAUDE.settings(server)) as session, Shown(session) as shown:
+        agent = agent_for(tmp_path / "s.db", window=16_000, server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session, Shown(session) as shown:
             await session.send("Please do it.")
             await shown.until(lambda now: retried(now.events))
             assert await session.cancel() == CancelAnswer(True, None)
@@ -208,7 +219,7 @@ async def test_a_wait_before_another_try_can_be_cancelled_and_nothing_is_charged
 
 async def test_a_cancel_at_rest_keeps_nothing_and_starts_nothing(tmp_path: Path) -> None:
     with running(calls_of()) as server:
-        async with agent_for(tmp_path / "s.db").session("s", **CLAUDE.settings(server)) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session("s", **CLAUDE.settings()) as session:
             assert await session.cancel() == CancelAnswer(True, None)
             await session.ask("Hello.")
             before = await session.messages()
@@ -230,8 +241,8 @@ async def test_a_cancel_while_a_person_is_asked_closes_the_call_as_not_started(t
         return "sold"
 
     with running(calls_of(("sell", {}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[sell])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[sell], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             paused = await session.wait()
             assert (paused.reason, paused.is_paused) == ("approval", True)
@@ -250,9 +261,9 @@ async def test_a_cancel_while_a_person_is_asked_closes_the_call_as_not_started(t
 async def test_a_cancel_while_a_failed_call_waits_for_a_person_ends_the_turn(tmp_path: Path) -> None:
     broken = {"kind": "status", "request": 1, "status": 401}
     with running(script({"text": "So be it."}, faults=[broken])) as server:
-        async with agent_for(tmp_path / "s.db").session("s", **CLAUDE.settings(server)) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
-            assert (await session.wait()).reason == "failed"
+            assert (await session.wait(check=False)).reason == "failed"
             assert await session.cancel() == CancelAnswer(True, None)
             assert (await session.wait()).reason == "cancelled"
             assert (await session.ask("And now?")).text == "So be it."
@@ -278,8 +289,8 @@ def hanging_summary() -> Scenario:
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
 async def test_a_cancelled_compaction_leaves_the_history_as_it_was(speaker: Speaker, tmp_path: Path) -> None:
     with running(hanging_summary()) as server:
-        agent = agent_for(tmp_path / "s.db", window=16_000)
-        async with agent.session("s", **speaker.settings(server)) as session, Shown(session) as shown:
+        agent = agent_for(tmp_path / "s.db", window=16_000, server=server)
+        async with agent.session("s", **speaker.settings()) as session, Shown(session) as shown:
             await compaction_under_way(session, shown)
             await until(lambda: len(generated(server)) == 5)
             before, reading = await session.messages(), await session.context()
@@ -308,8 +319,8 @@ async def test_a_compaction_in_the_middle_of_a_turn_can_be_cancelled_with_the_tu
         faults=[{"kind": "hang", "request": 6, "at": 0, "seconds": 60}],
     )
     with running(scenario) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], window=16_000)
-        async with agent.session("s", **CLAUDE.settings(server)) as session, Shown(session) as shown:
+        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], window=16_000, server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session, Shown(session) as shown:
             for number in range(4):
                 await session.ask(f"Tell me of room {number}. {WORDY}")
             await session.send("Please do it.")
@@ -330,8 +341,8 @@ async def test_a_compaction_in_the_middle_of_a_turn_can_be_cancelled_with_the_tu
 async def test_two_cancels_at_once_are_both_answered_and_close_the_turn_once(tmp_path: Path) -> None:
     begun: list[int] = []
     with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
             answers = await asyncio.gather(session.cancel(), session.cancel(), session.cancel("finish"))
@@ -347,11 +358,11 @@ async def test_two_cancels_at_once_are_both_answered_and_close_the_turn_once(tmp
 async def test_a_cancel_by_another_agent_reaches_whoever_drives(tmp_path: Path) -> None:
     begun: list[int] = []
     with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, asyncio.Event())], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do it.")
             await until(lambda: begun)
-            async with agent_for(tmp_path / "s.db").session("s", resume=False) as other:
+            async with agent_for(tmp_path / "s.db", server=server).session("s", resume=False) as other:
                 assert (await other.cancel()).persisted == "tools_in_progress"
             assert (await session.wait()).reason == "cancelled"
             assert text_of((await session.messages())[-2]) == "I do."
@@ -362,10 +373,10 @@ async def test_a_cancelled_task_of_a_method_undoes_nothing_it_has_stored(tmp_pat
     begun: list[int] = []
     gate = asyncio.Event()
     with running(calls_of(("step", {"number": 1}))) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], window=16_000)
+        agent = agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], window=16_000, server=server)
 
         async def doing() -> None:
-            async with agent.session("s", **CLAUDE.settings(server)) as session:
+            async with agent.session("s", **CLAUDE.settings()) as session:
                 await session.ask("Please do it.")
 
         task = asyncio.create_task(doing())
@@ -373,7 +384,7 @@ async def test_a_cancelled_task_of_a_method_undoes_nothing_it_has_stored(tmp_pat
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        async with agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)]).session("s") as session:
+        async with agent_for(tmp_path / "s.db", tools=[two_steps(begun, gate)], server=server).session("s") as session:
             assert (await session.wait()).text == "So be it."
             events: list[Event] = await session.history()
         assert begun == [1]

@@ -32,7 +32,7 @@ from ullage.agent.closing import CUT_BY_USER, NOT_STARTED
 from ullage.events import CallEnded, CallStarted, Event, TurnEnded
 from ullage.messages import Message, ToolCallPart
 from ullage.runtime.agent import Agent
-from ullage.runtime.session import CancelAnswer
+from ullage.runtime.outcome import CancelAnswer
 from ullage.simulators import Server, running
 from ullage.simulators.scenario import Scenario
 
@@ -76,7 +76,7 @@ class Cut(NamedTuple):
 
 async def pieces_of(agent: Agent, speaker: Speaker, server: Server) -> int:
     """How many pieces the answer has where nobody cancels."""
-    async with agent.session("whole", **speaker.settings(server)) as session, Shown(session) as shown:
+    async with agent.session("whole", **speaker.settings()) as session, Shown(session) as shown:
         await session.ask("Please look around.")
         await shown.until(lambda now: of_kind(now.events, TurnEnded))
     return len(shown.of_call(shown.pieces[0].call))
@@ -84,7 +84,7 @@ async def pieces_of(agent: Agent, speaker: Speaker, server: Server) -> int:
 
 async def cut_at(agent: Agent, speaker: Speaker, server: Server, index: int) -> Cut:
     """The session's first answer cancelled when ``index`` pieces of it have been shown, and another word after it."""
-    async with agent.session(f"cut-{index}", **speaker.settings(server)) as session, Shown(session) as shown:
+    async with agent.session(f"cut-{index}", **speaker.settings()) as session, Shown(session) as shown:
         await session.send("Please look around.")
         await shown.until(lambda now: of_kind(now.events, CallStarted))
         call = of_kind(shown.events, CallStarted)[0].call
@@ -131,7 +131,7 @@ async def test_what_was_shown_is_stored_at_whichever_piece_it_is_cancelled(
     speaker: Speaker, every: int, tmp_path: Path
 ) -> None:
     with running(streamed()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look], flush_s=0)
+        agent = agent_for(tmp_path / "s.db", tools=[look], flush_s=0, server=server)
         pieces = await pieces_of(agent, speaker, server)
         cuts = 0
         for index in range(1, pieces + 1, every):
@@ -149,8 +149,8 @@ async def test_what_was_shown_is_stored_at_whichever_piece_it_is_cancelled(
 async def test_an_answer_cancelled_before_its_first_piece_leaves_no_message_and_an_estimate(tmp_path: Path) -> None:
     scenario = script({"text": "Goodbye."}, faults=[{"kind": "hang", "request": 1, "at": 0, "seconds": 30}])
     with running(scenario) as server:
-        agent = agent_for(tmp_path / "s.db")
-        async with agent.session("none", **CLAUDE.settings(server)) as session, Shown(session) as shown:
+        agent = agent_for(tmp_path / "s.db", server=server)
+        async with agent.session("none", **CLAUDE.settings()) as session, Shown(session) as shown:
             await session.send("Please look around.")
             await shown.until(lambda _: generated(server))
             answer = await session.cancel()
@@ -166,8 +166,8 @@ async def test_an_answer_cancelled_before_its_first_piece_leaves_no_message_and_
 async def test_an_answer_that_is_not_streamed_can_be_cancelled_too(speaker: Speaker, tmp_path: Path) -> None:
     slow = {"kind": "hang", "request": 1, "at": 40, "seconds": 30}
     with running(script({"text": "Goodbye."}, faults=[slow])) as server:
-        agent = agent_for(tmp_path / "s.db", stream=False)
-        async with agent.session("whole", **speaker.settings(server)) as session, Shown(session) as shown:
+        agent = agent_for(tmp_path / "s.db", stream=False, server=server)
+        async with agent.session("whole", **speaker.settings()) as session, Shown(session) as shown:
             await session.send("Please look around.")
             await shown.until(lambda _: generated(server))
             assert (await session.cancel()).persisted is None

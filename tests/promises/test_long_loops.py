@@ -98,16 +98,16 @@ async def lived(server: Server, directory: Path, speaker: Speaker, then: tuple[S
     """One session through all of it, and its fork."""
     store, sent, last = directory / "s.db", Sent(server), STEPS
     look = look_until(server, lambda: last)
-    agent = agent_for(store, sent, tools=[look])
+    agent = agent_for(store, sent, tools=[look], server=server)
     with pytest.raises(Suspended):
-        async with agent.session("long", **speaker.settings(server)) as session:
+        async with agent.session("long", **speaker.settings()) as session:
             await first_half(session, server)
-    async with agent_for(store, sent, tools=[look]).session("long") as session:
+    async with agent_for(store, sent, tools=[look], server=server).session("long") as session:
         async with Shown(session) as shown:
             for place, other in enumerate(then, 1):
                 wanted = SUSPENDED + place * (STEPS - SUSPENDED) // (len(then) + 1)
                 await shown.until(lambda _, wanted=wanted: requests_of(server) >= wanted)  # type: ignore[misc]
-                await session.set(**other.settings(server))
+                await session.set(**other.settings())
         result = await session.wait()
         events = await session.history()
     assert result.reason == "finished", result
@@ -116,19 +116,26 @@ async def lived(server: Server, directory: Path, speaker: Speaker, then: tuple[S
     judge(server, events, calls)
     assert [message.interrupted for message in answers_in(events) if message.interrupted] == ["cancelled", "crash"]
     last = requests_of(server) + 6
-    await fork_lived(server, store, events, calls, look)
+    await fork_lived(server, store, events, calls, look, [speaker, *then][-1])
 
 
 async def fork_lived(
-    server: Server, store: Path, events: list[Event], calls: list[Exchanged], look: Callable[[str], str]
+    server: Server,
+    store: Path,
+    events: list[Event],
+    calls: list[Exchanged],
+    look: Callable[[str], str],
+    speaker: Speaker,
 ) -> None:
-    """A copy made between two tools of the last model's loop goes on from there."""
+    """A copy made between two tools of the last model's loop is at rest, and a message continues it from there."""
     through = of_kind(events, ToolEnded)[-7].seq + 1
     opened = SqliteStore(store)
     await opened.fork("long", "fork", through=through)
     await opened.close()
     sent = Sent(server)
-    async with agent_for(store, sent, tools=[look]).session("fork") as session:
+    more = speaker.settings()
+    async with agent_for(store, sent, tools=[look], server=server, **more).session("fork") as session:
+        await session.send("Please go on.")
         result = await session.wait()
         forked = await session.history()
     assert result.reason == "finished", result
@@ -173,8 +180,8 @@ async def test_a_policy_that_leaves_reasoning_out_departs_only_where_it_says_so(
 ) -> None:
     with running(loop_script()) as server:
         sent, last = Sent(server), 4
-        agent = agent_for(tmp_path / "s.db", sent, tools=[look_until(server, lambda: last)], strip=strip)
-        async with agent.session("policy", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", sent, tools=[look_until(server, lambda: last)], strip=strip, server=server)
+        async with agent.session("policy", **speaker.settings()) as session:
             for _ in range(3):
                 await session.ask("Check all rooms, go on until done.")
                 last = requests_of(server) + 4
@@ -184,8 +191,8 @@ async def test_a_policy_that_leaves_reasoning_out_departs_only_where_it_says_so(
 
 async def test_a_session_without_a_change_has_no_epoch_but_its_first(tmp_path: Path) -> None:
     with running(loop_script()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look_until(server, lambda: 10)])
-        async with agent.session("quiet", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[look_until(server, lambda: 10)], server=server)
+        async with agent.session("quiet", **CLAUDE.settings()) as session:
             await session.ask("Check all rooms, go on until done.")
             await session.ask("And once more.")
             events = await session.history()

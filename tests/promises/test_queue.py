@@ -134,7 +134,7 @@ async def to_rest(session: Session) -> None:
     """Until nothing waits, whatever has failed meanwhile."""
     for _ in range(20):
         async with asyncio.timeout(20):
-            if not (await session.wait()).is_paused:
+            if not (await session.wait(check=False)).is_paused:
                 return
             await session.resume()
     raise AssertionError("the session waits again and again")
@@ -160,14 +160,14 @@ async def test_a_message_sent_at_any_point_is_delivered_once_or_handed_back(
         "compact": {"window": 16_000},
     }
     with running(eventful(FAULTS if does == "faults" else ())) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look, nap], flush_s=0, **more.get(does, {}))
+        agent = agent_for(tmp_path / "s.db", tools=[look, nap], flush_s=0, **more.get(does, {}), server=server)
         run = Run()
         told = ["told-1", "told-2", "told-3", "told-4"] if does == "compact" else []
-        async with agent.session("s", **speaker.settings(server)) as session:
+        async with agent.session("s", **speaker.settings()) as session:
             if does == "compact":
                 for name in told:
                     await session.send(WORDY, id=name)
-                    await session.wait()
+                    await session.wait(check=False)
             await sending(session, run, first, "cancel" if does == "keep" else does)
             await to_rest(session)
             assert not await session.pending()
@@ -268,8 +268,8 @@ async def test_an_edit_and_a_withdrawal_that_race_delivery_are_refused_or_have_t
 ) -> None:
     work, begun, gate = gated()
     with running(one_tool()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[work])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[work], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Do the work.", id="first")
             await until(lambda: begun)
             for name in ("a", "b", "c"):
@@ -299,7 +299,7 @@ async def test_an_edit_and_a_withdrawal_that_race_delivery_are_refused_or_have_t
 
 async def test_a_message_that_left_the_queue_can_neither_be_edited_nor_withdrawn(tmp_path: Path) -> None:
     with running(one_tool()) as server:
-        async with agent_for(tmp_path / "s.db").session("s", **CLAUDE.settings(server)) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session("s", **CLAUDE.settings()) as session:
             receipt = await session.send("Hello.", id="mine")
             await session.wait()
             assert (receipt.id, receipt.position, receipt.state) == ("mine", 1, "pending")
@@ -310,8 +310,8 @@ async def test_a_message_that_left_the_queue_can_neither_be_edited_nor_withdrawn
 async def test_an_id_is_queued_once_however_often_and_whenever_it_is_sent(tmp_path: Path) -> None:
     work, begun, gate = gated()
     with running(one_tool()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[work])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[work], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Do the work.", id="first")
             await until(lambda: begun)
             receipts = await asyncio.gather(*(session.send(f"Again {number}.", id="again") for number in range(8)))
@@ -331,8 +331,8 @@ async def test_an_id_is_queued_once_however_often_and_whenever_it_is_sent(tmp_pa
 async def test_pending_lists_what_waits_in_the_order_of_delivery(tmp_path: Path) -> None:
     work, begun, gate = gated()
     with running(one_tool()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[work])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[work], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Do the work.", id="first")
             await until(lambda: begun)
             for name, kind in (("a", "follow_up"), ("b", "steer"), ("c", "follow_up"), ("d", "steer")):
@@ -350,8 +350,8 @@ async def test_pending_lists_what_waits_in_the_order_of_delivery(tmp_path: Path)
 async def test_a_cancel_hands_back_what_waits_or_keeps_it_for_the_next_turn(queue: str, tmp_path: Path) -> None:
     work, begun, _ = gated()
     with running(one_tool()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[work], cancel_queue=queue)
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[work], cancel_queue=queue, server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Do the work.", id="first")
             await until(lambda: begun)
             await session.send("A steer.", id="a")
@@ -372,10 +372,10 @@ async def test_a_cancel_hands_back_what_waits_or_keeps_it_for_the_next_turn(queu
 async def test_a_message_for_a_session_that_nobody_drives_waits_for_whoever_opens_it(tmp_path: Path) -> None:
     with running(one_tool()) as server:
         store = tmp_path / "s.db"
-        async with agent_for(store).session("s", resume=False, **CLAUDE.settings(server)) as session:
+        async with agent_for(store, server=server).session("s", resume=False, **CLAUDE.settings()) as session:
             shared = await session.look()
             await shared.ledger.store.send("s", await session.message("Hello.", id="mine"), "steer")
-        async with agent_for(store).session("s") as session:
+        async with agent_for(store, server=server).session("s") as session:
             assert (await session.wait()).text == "Well then."
             assert_queue(await session.history(), ["mine"])
 
@@ -385,8 +385,8 @@ async def test_messages_sent_together_are_delivered_together_and_stay_apart(spea
     work, begun, gate = gated()
     names = [f"m{number}" for number in range(30)]
     with running(one_tool()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[work])
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[work], server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             await session.send("Do the work.", id="first")
             await until(lambda: begun)
             for name in names:

@@ -56,8 +56,8 @@ async def steps_of(speaker: Speaker, seed: int, store: Path) -> list[Step]:
     dice = random.Random(f"{seed} {speaker.name}")
     with running(drawn_script(seed), seed=seed) as server:
         begun = 0
-        agent = agent_for(store, tools=[reader(server, dice, lambda: begun)])
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(store, tools=[reader(server, dice, lambda: begun)], server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             for _ in range(TURNS):
                 begun = requests_of(server)
                 await session.ask(f"{prose(dice, dice.randint(5, 60))} go on 0")
@@ -100,8 +100,8 @@ async def test_without_usage_the_reading_is_an_estimate_that_says_so(
 ) -> None:
     """From the first call, and in the middle; the next usage that comes is taken."""
     with running(poorly(kind, (1, 2, 5, 6)), seed=3) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(3), lambda: 0)])
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(3), lambda: 0)], server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             labels: list[str] = []
             for name in ("go on", "And now?", "And then?"):
                 result = await session.ask(name)
@@ -126,7 +126,7 @@ async def test_a_reading_that_rests_on_no_usage_is_labelled_and_one_that_does_is
     speaker: Speaker, tmp_path: Path
 ) -> None:
     with running(poorly("no-usage", (1, 3)), seed=4) as server:
-        async with agent_for(tmp_path / "s.db").session("s", **speaker.settings(server)) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session("s", **speaker.settings()) as session:
             labels = []
             for name in ("Hello.", "And now?", "And then?", "And last?"):
                 await session.ask(name)
@@ -138,8 +138,8 @@ async def test_a_reading_that_rests_on_no_usage_is_labelled_and_one_that_does_is
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
 async def test_usage_that_comes_late_is_the_usage(speaker: Speaker, tmp_path: Path) -> None:
     with running(poorly("late-usage", (0,)), seed=5) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(5), lambda: 0)])
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(5), lambda: 0)], server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             await session.ask("go on")
             steps, spend = (await session.meter()).steps, await session.spend()
         assert [step.actual for step in steps] == [bill.input for bill in server.truth().bills]
@@ -148,13 +148,13 @@ async def test_usage_that_comes_late_is_the_usage(speaker: Speaker, tmp_path: Pa
 
 async def test_what_is_shown_decided_on_and_stored_is_one_number(tmp_path: Path) -> None:
     with running(drawn_script(7), seed=7) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(7), lambda: 0)])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[reader(server, random.Random(7), lambda: 0)], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             result = await session.ask("go on 0")
             shown = await session.context()
             assert result.reading.snapshot_id == shown.snapshot_id == session.reading.snapshot_id
             model = (await session.look()).memory.taken
             assert model is not None and model.snapshot == shown.snapshot_id
-        async with agent_for(tmp_path / "s.db").session("s", resume=False) as session:
+        async with agent_for(tmp_path / "s.db", server=server).session("s", resume=False) as session:
             again = await session.context()
         assert (again.snapshot_id, again.used, again.rows) == (shown.snapshot_id, shown.used, shown.rows)

@@ -70,8 +70,8 @@ def summarised() -> Scenario:
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
 async def test_the_rows_of_main_retried_and_summary_calls_are_the_bills(speaker: Speaker, tmp_path: Path) -> None:
     with running(summarised()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look], window=16_000)
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[look], window=16_000, server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             for _ in range(4):
                 await session.ask(WORDY)
             await session.ask("The hall, please.")
@@ -94,8 +94,8 @@ async def test_a_cancelled_call_is_spend_near_what_was_charged_for_it(speaker: S
         server={"delay_s": 0.002},
     )
     with running(scenario) as server:
-        agent = agent_for(tmp_path / "s.db", flush_s=0)
-        async with agent.session("s", **speaker.settings(server)) as session, Shown(session) as shown:
+        agent = agent_for(tmp_path / "s.db", flush_s=0, server=server)
+        async with agent.session("s", **speaker.settings()) as session, Shown(session) as shown:
             for _ in range(3):
                 await session.ask(WORDY)
             seen = len(shown.pieces)
@@ -131,10 +131,10 @@ async def test_a_child_is_spend_of_its_parent_and_no_part_of_its_reading(speaker
     store = tmp_path / "s.db"
     with running(with_child()) as server:
         settings: dict[str, Any] = {"model": "anthropic:smaller", "base_url": server.url("anthropic")}
-        child = agent_for(store, tools=[look], **settings)
+        child = agent_for(store, tools=[look], **settings, server=server)
         research = subagent(child, name="research", description="Finds things out.")
-        agent = agent_for(store, tools=[research])
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(store, tools=[research], server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             result = await session.ask("Ask somebody about the hall.")
             events, spend = await session.history(), await session.spend()
             reading = await session.context()
@@ -150,12 +150,12 @@ async def test_a_child_is_spend_of_its_parent_and_no_part_of_its_reading(speaker
         assert last.usage is not None and last.usage.input is not None
         assert reading.used.tokens <= last.usage.input + (last.usage.output or 0)
         assert inner.window.tokens == 32_000 and reading.window.tokens != 32_000
-        assert len(results_of(await messages_of(store, "s"))) == 1
+        assert len(results_of(await messages_of(store, "s", server))) == 1
         assert_accepted(server)
 
 
-async def messages_of(store: Path, session: str) -> tuple[Any, ...]:
-    async with agent_for(store).session(session, resume=False) as opened:
+async def messages_of(store: Path, session: str, server: Server) -> tuple[Any, ...]:
+    async with agent_for(store, server=server).session(session, resume=False) as opened:
         return await opened.messages()
 
 
@@ -177,9 +177,11 @@ async def test_a_cancel_reaches_a_child_and_the_tools_it_runs(tmp_path: Path) ->
 
     with running(with_child()) as server:
         settings: dict[str, Any] = {"model": "anthropic:smaller", "base_url": server.url("anthropic")}
-        child = agent_for(store, tools=[look], **settings)
-        agent = agent_for(store, tools=[subagent(child, name="research", description="Finds things out.")])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        child = agent_for(store, tools=[look], **settings, server=server)
+        agent = agent_for(
+            store, tools=[subagent(child, name="research", description="Finds things out.")], server=server
+        )
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Ask somebody about the hall.")
             await until(lambda: begun)
             assert (await session.cancel()).persisted == "tools_in_progress"
@@ -225,8 +227,8 @@ async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
         return "one goes on"
 
     with running(endless()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look], **budget)
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[look], **budget, server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Go, go on.")
             first = await session.wait()
             assert (first.reason, first.is_paused) == ("budget", True) and first.note
@@ -238,7 +240,7 @@ async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
             await session.resume()
             assert (await session.wait()).reason == "budget"
             assert len(generated(server)) > made
-        async with agent_for(tmp_path / "s.db", tools=[look]).session("s") as session:
+        async with agent_for(tmp_path / "s.db", tools=[look], server=server).session("s") as session:
             assert (await session.cancel()).cancelled
             assert_calls_closed(await session.history())
         assert_accepted(server)
@@ -246,8 +248,8 @@ async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
 
 async def test_the_steps_of_a_turn_end_it_and_leave_a_session_that_goes_on(tmp_path: Path) -> None:
     with running(endless()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look], max_steps=4)
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[look], max_steps=4, server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             result = await session.ask("Go, go on.")
             assert result.reason == "max_steps" and "4" in result.note
             assert len(generated(server)) == 4
@@ -260,8 +262,8 @@ async def test_the_steps_of_a_turn_end_it_and_leave_a_session_that_goes_on(tmp_p
 
 async def test_the_same_call_again_and_again_ends_the_turn(tmp_path: Path) -> None:
     with running(endless()) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look], max_repeats=3)
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[look], max_repeats=3, server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             result = await session.ask("Go, go on.")
             assert result.reason == "loop" and len(generated(server)) == 3
             events = await session.history()
@@ -278,8 +280,8 @@ async def test_a_call_that_the_output_limit_cut_never_runs(speaker: Speaker, tmp
         {"text": "Well."},
     )
     with running(scenario) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[look])
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[look], server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             assert (await session.ask("Look into the hall.")).reason == "finished"
             events = await session.history()
         assert not of_kind(events, ToolStarted)

@@ -27,6 +27,7 @@ from tests.promises.stage import (
     said_to_model,
     script,
 )
+from ullage.agent.approving import REFUSED_BY_A_RULE
 from ullage.codec.stream import Answer
 from ullage.events import ApprovalAsked, MessageAdded, ToolEnded, ToolStarted, TurnEnded
 from ullage.messages import Request, ToolCallPart, ToolResultPart
@@ -100,8 +101,8 @@ OUTCOMES = {
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
 async def test_a_turn_goes_on_whatever_its_tools_do(speaker: Speaker, tmp_path: Path) -> None:
     with running(calling(*OUTCOMES)) as server:
-        agent = agent_for(tmp_path / "s.db", tools=WILD)
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=WILD, server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             result = await session.ask("Please do all of it.")
             assert (result.text, result.reason) == ("That is all.", "finished")
             events, messages = await session.history(), await session.messages()
@@ -131,7 +132,9 @@ async def test_results_go_out_in_the_order_of_the_calls_however_they_end(tmp_pat
     calls = [{"name": "wait", "arguments": {"seconds": seconds}} for seconds in (0.15, 0.0, 0.08)]
     scenario = script({"when": {"contains": "all of it", "after": "user"}, "calls": calls}, {"text": "That is all."})
     with running(scenario) as server:
-        async with agent_for(tmp_path / "s.db", tools=[wait]).session("s", **CLAUDE.settings(server)) as session:
+        async with agent_for(tmp_path / "s.db", tools=[wait], server=server).session(
+            "s", **CLAUDE.settings()
+        ) as session:
             await session.ask("Please do all of it.")
             events = await session.history()
         body = said_to_model(generated(server)[-1])
@@ -155,8 +158,8 @@ async def test_tools_run_one_after_the_other_where_that_was_asked_for(how: str, 
         return "done"
 
     with running(calling("alone", "alone", "alone")) as server:
-        agent = agent_for(tmp_path / "s.db", tools=[alone], sequential_tools=how == "agent")
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", tools=[alone], sequential_tools=how == "agent", server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.ask("Please do all of it.")
     assert most == [1, 1, 1]
 
@@ -200,8 +203,8 @@ async def test_hooks_stand_before_and_after_each_call_and_tool_and_may_refuse_on
 
     with running(calling("look", "sell")) as server:
         steps, recorder = Steps(), Recorder()
-        agent = agent_for(tmp_path / "s.db", steps, recorder, tools=[look, sell])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", steps, recorder, tools=[look, sell], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.ask("Please do all of it.")
             events, messages = await session.history(), await session.messages()
         assert not sold
@@ -211,7 +214,7 @@ async def test_hooks_stand_before_and_after_each_call_and_tool_and_may_refuse_on
         ]
         assert {part.name: part.text for part in results_of(messages)} == {
             "look": "a vase (checked)",
-            "sell": "Nothing is sold here.",
+            "sell": f"{REFUSED_BY_A_RULE} Nothing is sold here.",
         }
         assert sorted(event.outcome for event in of_kind(events, ToolEnded)) == ["denied", "finished"]
         assert [answer.message.id for answer in recorder.answers] == [one.id for one in answers_in(events)]
@@ -246,8 +249,8 @@ class Failing(Hook):
 @pytest.mark.parametrize("place", ["before call", "after call", "before tool", "after tool"])
 async def test_a_hook_that_fails_ends_the_turn_as_failed_and_nothing_is_lost(place: str, tmp_path: Path) -> None:
     with running(calling("look", "look")) as server:
-        agent = agent_for(tmp_path / "s.db", Failing(place), tools=[look])
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", Failing(place), tools=[look], server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             await session.send("Please do all of it.", id="first")
             await session.send("And then?", id="later", kind="follow_up")
             result = await session.wait()
@@ -287,19 +290,19 @@ async def test_people_are_asked_across_restarts_and_their_word_counts_once(speak
     sold: list[str] = []
     store = tmp_path / "s.db"
     with running(sale()) as server:
-        async with agent_for(store, tools=[museum(sold)]).session("s", **speaker.settings(server)) as session:
+        async with agent_for(store, tools=[museum(sold)], server=server).session("s", **speaker.settings()) as session:
             await session.send("Sell it all.", id="first")
             assert (await session.wait()).reason == "approval"
             await session.send("Meanwhile.", id="meanwhile")
             assert (await session.wait()).reason == "approval"
             vase, roof = (event.call_id for event in of_kind(await session.history(), ApprovalAsked))
         assert sold == ["postcard"]
-        async with agent_for(store, tools=[museum(sold)]).session("s") as session:
+        async with agent_for(store, tools=[museum(sold)], server=server).session("s") as session:
             assert (await session.wait()).reason == "approval"
             await session.approve(vase)
             await session.approve(vase)
             assert (await session.wait()).reason == "approval"
-        async with agent_for(store, tools=[museum(sold)]).session("s") as session:
+        async with agent_for(store, tools=[museum(sold)], server=server).session("s") as session:
             await session.approve(roof, False, "It rains.")
             assert (await session.wait()).text == "That is all."
             events, messages = await session.history(), await session.messages()

@@ -36,6 +36,7 @@ from tests.promises.stage import (
 )
 from ullage.errors import BadKey, ProviderError
 from ullage.events import ToolStarted, TurnEnded
+from ullage.runtime.agent import Agent
 from ullage.simulators import Scenario, running
 
 SAID = "There is a vase in the hall, and another one in the yard that nobody has ever counted."
@@ -76,8 +77,8 @@ async def test_a_stream_that_breaks_at_any_byte_is_asked_for_again_and_stands_on
     faults = [{"kind": kind, "request": 2 * place + 1, "at": at} for place, at in enumerate(cuts)]
     with running(troubled(*faults)) as server:
         sent = Sent(server)
-        agent = agent_for(tmp_path / "s.db", sent, tools=[look])
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", sent, tools=[look], server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             turns = 0
             while requests_of(server) < 2 * len(cuts):
                 assert (await session.ask("Please look.")).text == SAID
@@ -98,8 +99,8 @@ async def test_a_stream_that_breaks_at_any_byte_is_asked_for_again_and_stands_on
 
 async def test_a_stream_that_breaks_every_time_ends_the_turn_and_keeps_what_came_last(tmp_path: Path) -> None:
     with running(script({"text": SAID * 4}, faults=[{"kind": "cut", "at": 900}])) as server:
-        agent = agent_for(tmp_path / "s.db", drop_retries=1)
-        async with agent.session("s", **CLAUDE.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", drop_retries=1, server=server)
+        async with agent.session("s", **CLAUDE.settings()) as session:
             result = await session.ask("Tell me.")
             assert result.reason == "dropped" and requests_of(server) == 2
             (answer,) = (message for message in await session.messages() if message.role == "assistant")
@@ -125,22 +126,22 @@ async def test_a_refused_call_waits_with_everything_kept_and_is_resumed(
     faults = [{**REFUSED[trouble], "request": number} for number in (2, 3)]
     with running(troubled(*faults)) as server:
         sent = Sent(server)
-        agent = agent_for(tmp_path / "s.db", sent, tools=[look], tries=2)
-        async with agent.session("s", **speaker.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", sent, tools=[look], tries=2, server=server)
+        async with agent.session("s", **speaker.settings()) as session:
             await session.send("Please look.", id="first")
             await session.send("Afterwards.", id="later", kind="follow_up")
-            result = await session.wait()
+            result = await session.wait(check=False)
             tried_once = requests_of(server) == 2
             assert (result.reason, result.is_paused) == ("failed", True)
             assert result.note and isinstance(result.error, ProviderError)
             with pytest.raises(ProviderError):
                 result.or_raise()
             assert [one.id for one in await session.pending()] == ["later"]
-        async with agent_for(tmp_path / "s.db", sent, tools=[look], tries=2).session("s") as session:
-            assert (await session.wait()).reason == "failed"
+        async with agent_for(tmp_path / "s.db", sent, tools=[look], tries=2, server=server).session("s") as session:
+            assert (await session.wait(check=False)).reason == "failed"
             assert requests_of(server) == (2 if tried_once else 3)
             await session.resume()
-            result = await session.wait()
+            result = await session.wait(check=False)
             if tried_once:
                 assert result.reason == "failed"
                 await session.resume()
@@ -159,12 +160,12 @@ async def test_a_refused_call_waits_with_everything_kept_and_is_resumed(
 
 async def test_a_key_that_is_missing_or_wrong_says_which_and_a_right_one_goes_on(tmp_path: Path) -> None:
     with running(troubled(server={"key": "right"})) as server:
-        settings = CLAUDE.settings(server)
-        async with agent_for(tmp_path / "s.db", tools=[look]).session("s", **settings) as session:
+        settings = CLAUDE.settings()
+        async with agent_for(tmp_path / "s.db", tools=[look], server=server).session("s", **settings) as session:
             with pytest.raises(BadKey):
                 await session.ask("Please look.")
         right = {**KEYS, "ANTHROPIC_API_KEY": "right"}
-        async with agent_for(tmp_path / "s.db", tools=[look], environment=right).session("s") as session:
+        async with agent_for(tmp_path / "s.db", tools=[look], environment=right, server=server).session("s") as session:
             await session.resume()
             assert (await session.wait()).text == SAID
             assert_calls_closed(await session.history())
@@ -174,11 +175,13 @@ async def test_a_provider_that_is_not_there_is_waited_for_and_then_goes_on(tmp_p
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    agent = agent_for(tmp_path / "s.db", tools=[look], tries=1)
     nowhere = f"http://127.0.0.1:{port}/anthropic"
-    async with agent.session("s", model=CLAUDE.model, base_url=nowhere) as session:
+    agent = Agent(
+        CLAUDE.model, tools=[look], tries=1, base_url=nowhere, store=tmp_path / "s.db", environment=KEYS, config=False
+    )
+    async with agent.session("s") as session:
         await session.send("Please look.", id="first")
-        result = await session.wait()
+        result = await session.wait(check=False)
         assert (result.reason, result.is_paused) == ("failed", True) and str(port) in result.note
         with running(troubled(), port=port) as server:
             await session.resume()
@@ -193,12 +196,14 @@ async def test_a_provider_that_is_not_there_is_waited_for_and_then_goes_on(tmp_p
 async def test_a_message_or_another_model_takes_a_failed_turn_along(speaker: Speaker, tmp_path: Path) -> None:
     broken = [{"kind": "status", "request": number, "status": 401} for number in (1, 2)]
     with running(troubled(*broken)) as server:
-        async with agent_for(tmp_path / "s.db", tools=[look]).session("s", **speaker.settings(server)) as session:
+        async with agent_for(tmp_path / "s.db", tools=[look], server=server).session(
+            "s", **speaker.settings()
+        ) as session:
             await session.send("Please look.")
-            assert (await session.wait()).reason == "failed"
+            assert (await session.wait(check=False)).reason == "failed"
             await session.send("Try again.")
-            assert (await session.wait()).reason == "failed"
-            await session.set(**(RESPONSES if speaker is CLAUDE else CLAUDE).settings(server))
+            assert (await session.wait(check=False)).reason == "failed"
+            await session.set(**(RESPONSES if speaker is CLAUDE else CLAUDE).settings())
             assert (await session.wait()).reason == "finished"
             assert_calls_closed(await session.history())
         assert_accepted(server, but=[1, 2])

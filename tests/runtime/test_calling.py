@@ -55,8 +55,8 @@ def test_a_limit_reached_in_a_text_keeps_the_text() -> None:
 async def test_reasoning_that_is_not_shown_and_takes_all_of_the_output_ends_the_turn(tmp_path: Path) -> None:
     reasoning = "The hall, the yard and the cellar are to be looked at in turn. " * 40
     with running(script({"reasoning": reasoning, "text": "They are fine."})) as server:
-        agent = agent_for(tmp_path / "s.db", max_output=64)
-        async with agent.session("s", **CHAT.settings(server)) as session:
+        agent = agent_for(tmp_path / "s.db", max_output=64, server=server)
+        async with agent.session("s", **CHAT.settings()) as session:
             result = await session.ask("Think about it.")
             events = await session.history()
         (call,) = of_kind(events, CallEnded)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -6,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.errors import SettingError
-from ullage.runtime.precedence import Layer, Source, resolve
+from ullage.runtime.authority import SANDBOXES
+from ullage.runtime.precedence import Layer, Source, check_values, refuse_beyond, resolve
 from ullage.runtime.settings import Settings
 
 ROOT = Path("/projects/project")
@@ -94,24 +96,42 @@ def test_a_refused_change_leaves_what_counted() -> None:
     assert resolved.settings == Settings()
 
 
-@pytest.mark.parametrize("key", ["base_url", "mcp", "approve", "tools", "root", "budget_usd"])
-def test_a_project_says_where_keys_go_and_what_runs_only_where_it_is_trusted(key: str) -> None:
-    value = {"base_url": "https://other", "mcp": {"a": {"command": "x"}}, "root": "/", "budget_usd": 9}.get(
-        key, ["shell"]
-    )
-    files = [project(**{key: value})]
-    with pytest.raises(SettingError, match=rf"ullage.toml: a project's file may not say {key}"):
-        resolve({}, {}, files, {})
-    with pytest.raises(SettingError, match="may not say"):
-        resolve({"trusted": ["/projects/proj"]}, {}, files, {})
+ASKED = {
+    "mcp": {"a": {"command": "x"}},
+    "approve": ["shell"],
+    "tools": ["shell"],
+    "root": "/",
+    "budget_usd": 9,
+    "model": "openai:gpt-5",
+    "summary_model": "openai:gpt-5",
+    "wire": "chat",
+    "max_steps": 1_000,
+    "tries": 20,
+}
+
+
+@pytest.mark.parametrize("key", list(ASKED))
+def test_a_project_sets_what_runs_and_what_is_spent_only_when_the_user_agrees(key: str) -> None:
+    files = [project(**{key: ASKED[key]})]
+    for said in ({}, {"trusted": ["/projects/proj"]}):
+        resolved = resolve(said, {}, files, {})
+        assert resolved.source_of(key).place == "default"
+        assert [(one.key, one.may_be_asked) for one in resolved.narrowed] == [(key, True)]
     assert resolve({}, {}, [*files, user(trusted=["/projects"])], {}).source_of(key).place == "project file"
+    agreed = resolve({}, {}, [replace(files[0], is_agreed=True)], {})
+    assert agreed.source_of(key).place == "project file" and not agreed.narrowed
+
+
+@pytest.mark.parametrize(("key", "value"), [("base_url", "https://other"), ("sandbox", "off"), ("trusted", ["/"])])
+def test_some_settings_are_never_a_project_s(key: str, value: object) -> None:
+    layer = replace(project(**{key: value}), is_agreed=True)
+    resolved = resolve({"trusted": ["/projects"]} if key != "trusted" else {}, {}, [layer], {})
+    assert getattr(resolved.settings, key) == getattr(Settings(), key)
+    assert [(one.key, one.may_be_asked) for one in resolved.narrowed] == [(key, False)]
 
 
 def test_a_project_can_not_trust_itself() -> None:
-    with pytest.raises(SettingError, match="may not say"):
-        resolve({}, {}, [project(trusted=["."], tools=["shell"])], {})
-    with pytest.raises(SettingError, match="may not say trusted"):
-        resolve({"trusted": [str(ROOT)]}, {}, [project(trusted=["/"])], {})
+    assert resolve({}, {}, [project(trusted=["."], tools=["shell"])], {}).settings.tools == ()
 
 
 def test_neither_a_link_nor_dots_make_a_directory_trusted(tmp_path: Path) -> None:
@@ -120,8 +140,7 @@ def test_neither_a_link_nor_dots_make_a_directory_trusted(tmp_path: Path) -> Non
     (tmp_path / "ours" / "link").symlink_to(tmp_path / "theirs")
     for inside in ("link", "../theirs"):
         layer = Layer(place="project file", said={"tools": ["shell"]}, path=tmp_path / "ours" / inside / "ullage.toml")
-        with pytest.raises(SettingError, match="may not say tools"):
-            resolve({"trusted": [tmp_path / "ours"]}, {}, [layer], {})
+        assert resolve({"trusted": [tmp_path / "ours"]}, {}, [layer], {}).settings.tools == ()
         assert resolve({"trusted": [tmp_path / "theirs"]}, {}, [layer], {}).settings.tools == ("shell",)
 
 
@@ -144,7 +163,7 @@ def test_variables_are_read_as_people_write_them() -> None:
     [
         ({"ULLAGE_WINDW": "1"}, "ULLAGE_WINDW, which is no setting. Did you mean 'ULLAGE_WINDOW'"),
         ({"ULLAGE_WINDOW": "big"}, "ULLAGE_WINDOW: window='big' can't be"),
-        ({"ULLAGE_PARAMS": "x"}, "ULLAGE_PARAMS: params can't be said by a variable, only as argument, session"),
+        ({"ULLAGE_PARAMS": "x"}, "ULLAGE_PARAMS: params is a table, which no variable can hold"),
     ],
 )
 def test_a_wrong_variable_is_named(environment: dict[str, str], said: str) -> None:
@@ -153,7 +172,151 @@ def test_a_wrong_variable_is_named(environment: dict[str, str], said: str) -> No
 
 
 def test_secrets_lie_in_no_session() -> None:
+    secret = {"mcp": {"a": {"url": "http://a", "headers": {"Authorization": "Bearer x"}}}}
     with pytest.raises(SettingError, match="'api_key' is no setting: keys come from the environment alone"):
-        resolve({}, {"api_key": "x"}, [], {})
+        check_values({"api_key": "x"})
     with pytest.raises(SettingError, match=r"mcp\.a\.headers\.Authorization holds a secret"):
-        resolve({}, {"mcp": {"a": {"url": "http://a", "headers": {"Authorization": "Bearer x"}}}}, [], {})
+        check_values(secret)
+    assert resolve({}, {"api_key": "x", **secret}, [], {}).settings == Settings()
+
+
+OPERATOR: dict[str, object] = {
+    "tools": ["read", "list"],
+    "root": str(ROOT),
+    "base_url": "https://gateway.example/v1",
+    "approve": ["write"],
+    "budget_usd": 5,
+    "sandbox": "workspace+network",
+    "model": "openai:gpt-5",
+    "instructions": [".cursorrules"],
+    "params": {"store_logs": True, "top_p": 1},
+}
+"""What a server might be started with."""
+
+WITHIN = [
+    ("tools", ["read"], ("read",)),
+    ("tools", [], ()),
+    ("root", str(ROOT / "sub"), ROOT / "sub"),
+    ("root", "sub", ROOT / "sub"),
+    ("base_url", "https://gateway.example/v1/", "https://gateway.example/v1"),
+    ("approve", ["shell"], ("write", "shell")),
+    ("budget_usd", 2, 2.0),
+    ("sandbox", "workspace", "workspace"),
+    ("instructions", ["AGENTS.md", ".cursorrules"], ("AGENTS.md", ".cursorrules")),
+    ("params", {"top_p": 0.5}, {"store_logs": True, "top_p": 0.5}),
+    ("max_steps", 500, 500),
+    ("trigger", 0.5, 0.5),
+]
+
+BEYOND = [
+    ("tools", ["read", "shell"], ("read",)),
+    ("root", "/", ROOT),
+    ("root", "../other", ROOT),
+    ("base_url", "https://evil.example", "https://gateway.example/v1"),
+    ("approve", [], ("write",)),
+    ("budget_usd", 6, 5.0),
+    ("budget_usd", "none", 5.0),
+    ("sandbox", "off", "workspace+network"),
+    ("mcp", {"a": {"command": "x"}}, {}),
+    ("trusted", ["/"], ()),
+    ("instructions", [".env", "notes.md"], ("notes.md",)),
+    ("params", {"store": True, "tools": [{"type": "mcp"}], "top_p": 0}, {"store_logs": True, "top_p": 0}),
+]
+
+
+@pytest.mark.parametrize(("key", "wanted", "counts"), WITHIN)
+def test_a_session_gets_what_is_within_the_operator_s_settings(key: str, wanted: object, counts: object) -> None:
+    resolved = resolve(OPERATOR, {key: wanted}, [], {}, session_first={key})
+    assert getattr(resolved.settings, key) == counts
+    assert not resolved.narrowed
+    refuse_beyond(resolved, [key])
+
+
+@pytest.mark.parametrize(("key", "wanted", "counts"), BEYOND)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_session_gets_no_more_than_the_operator_allows(key: str, wanted: object, counts: object, first: bool) -> None:
+    resolved = resolve(OPERATOR, {key: wanted}, [], {}, session_first={key} if first else ())
+    if key in ("params", "instructions") and not first:
+        counts = {"store_logs": True, "top_p": 1} if key == "params" else (".cursorrules",)
+    assert getattr(resolved.settings, key) == counts
+    assert [one.key for one in resolved.narrowed] == [key]
+    with pytest.raises(SettingError, match=rf"^{key}: .* is more than this program was started with\. .*ullage.toml"):
+        refuse_beyond(resolved, [key])
+
+
+def test_the_refusal_names_the_launch_option() -> None:
+    resolved = resolve({}, {"tools": ["shell"]}, [], {})
+    with pytest.raises(SettingError, match=r"^tools: shell is more .* Start it with --tools"):
+        refuse_beyond(resolved, ["tools"])
+
+
+CEILINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "tools": st.lists(st.sampled_from(["read", "write", "shell"]), unique=True),
+        "approve": st.lists(st.sampled_from(["read", "write", "shell"]), unique=True),
+        "root": st.sampled_from(["/projects", "/projects/project", "/projects/project/sub", "/", "sub", "../.."]),
+        "sandbox": st.sampled_from(["off", "workspace", "workspace+network"]),
+        "budget_calls": st.none() | st.integers(1, 9),
+        "base_url": st.sampled_from(["https://a.example", "https://b.example"]),
+        "mcp": st.just({"a": {"command": "x"}}),
+        "params": st.dictionaries(st.sampled_from(["seed", "top_p", "mcp_servers", "plugins"]), st.integers(0, 2)),
+    },
+)
+
+
+@given(CEILINGS, CEILINGS, CEILINGS, st.booleans())
+def test_no_session_and_no_project_exceeds_the_operator(
+    operator: dict[str, Any], session: dict[str, Any], said_by_project: dict[str, Any], first: bool
+) -> None:
+    operator = {"root": "/projects/project", **operator}
+    files = [project(**said_by_project)]
+    alone = resolve(operator, {}, [], {}).settings
+    said = {key: value for key, value in session.items() if value is not None}
+    counts = resolve(operator, said, files, {}, session_first=session.keys() if first else ()).settings
+    assert set(counts.tools) <= set(alone.tools)
+    assert set(counts.approve) >= set(alone.approve)
+    assert alone.root is not None and counts.root is not None
+    assert counts.root.resolve().is_relative_to(alone.root.resolve())
+    assert counts.base_url == alone.base_url and counts.mcp == alone.mcp
+    assert SANDBOXES.index(counts.sandbox) >= SANDBOXES.index(alone.sandbox)
+    if alone.budget_calls is not None:
+        assert counts.budget_calls is not None and counts.budget_calls <= alone.budget_calls
+    assert {"mcp_servers", "plugins"} & counts.params.keys() <= alone.params.keys()
+
+
+def test_an_address_belongs_to_the_provider_it_was_given_for() -> None:
+    given = {"model": "openai:gpt-5", "base_url": "https://gateway.example/v1", "wire": "chat"}
+    same = resolve(given, {"model": "openai:gpt-5-mini"}, [], {}, session_first=["model"]).settings
+    assert (same.base_url, same.wire) == ("https://gateway.example/v1", "chat")
+    other = resolve(given, {"model": "anthropic:claude-haiku-4-5"}, [], {}, session_first=["model"]).settings
+    assert (other.model, other.base_url, other.wire) == ("anthropic:claude-haiku-4-5", "", "")
+
+
+def test_params_are_judged_by_the_wire_that_is_spoken() -> None:
+    said = {"params": {"generationConfig": {"topP": 1, "speechConfig": {}}, "top_p": 1}}
+    gemini = resolve({"model": "google:gemini-3-pro"}, said, [], {})
+    assert gemini.settings.params == {"generationConfig": {"topP": 1}}
+    assert [one.what for one in gemini.narrowed] == ["generationConfig.speechConfig, top_p"]
+    assert resolve({"model": "openai:gpt-5"}, said, [], {}).settings.params == {"top_p": 1}
+
+
+def test_nobody_sets_a_field_that_the_encoder_makes() -> None:
+    with pytest.raises(SettingError, match=r"^argument: params\.Store can't be set"):
+        resolve({"model": "openai:gpt-5", "params": {"Store": True}}, {}, [], {})
+    agreed = replace(project(params={"tools": [], "store_logs": True}), is_agreed=True)
+    assert resolve({"model": "openai:gpt-5"}, {}, [agreed], {}).settings.params == {"store_logs": True}
+
+
+def test_a_model_s_own_table_is_no_way_around() -> None:
+    tables = {"models": {"gpt-5": {"params": {"mcp_servers": [], "top_p": 1}, "window": 5}}}
+    for files, said in (([project(**tables)], {}), ([], tables)):
+        resolved = resolve({"model": "openai:gpt-5"}, said, files, {})
+        assert (resolved.settings.params, resolved.settings.window) == ({"top_p": 1}, 5)
+        assert [one.what for one in resolved.narrowed] == ["gpt-5.params.mcp_servers"]
+
+
+def test_what_a_ledger_holds_and_nobody_can_read_is_left_out() -> None:
+    resolved = resolve({}, {"trigger": "high", "no_such_key": 1, "window": 5}, [], {})
+    assert resolved.settings == Settings(window=5)
+    assert [one.key for one in resolved.narrowed] == ["trigger"]

@@ -13,7 +13,9 @@ MIMES = ["image/png", "image/jpeg", "image/gif", "image/bmp", "image/webp", "ima
 
 
 def agent(place: Path) -> Agent:
-    return Agent("anthropic:claude-haiku-4-5", store=place / "s.db", environment={}, config=False)
+    return Agent(
+        "anthropic:claude-haiku-4-5", store=place / "s.db", environment={"ANTHROPIC_API_KEY": "x"}, config=False
+    )
 
 
 async def test_bytes_of_an_image_are_an_image_with_its_pixels_and_are_kept_beside_the_session(tmp_path: Path) -> None:

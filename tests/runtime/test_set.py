@@ -10,7 +10,12 @@ from ullage.runtime.agent import Agent
 
 def agent(place: Path) -> Agent:
     return Agent(
-        "anthropic:claude-haiku-4-5", trigger=0.5, window=100_000, store=place / "s.db", environment={}, config=False
+        "anthropic:claude-haiku-4-5",
+        trigger=0.5,
+        window=100_000,
+        store=place / "s.db",
+        environment={"ANTHROPIC_API_KEY": "x"},
+        config=False,
     )
 
 

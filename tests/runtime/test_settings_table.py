@@ -1,14 +1,31 @@
 from tests.house.pages import ROOT
-from ullage.runtime.settings_table import table
+from ullage.codec.params import WIRES
+from ullage.runtime.settings import KEYS
+from ullage.runtime.settings_table import authority_table, params_table, table
 
 
 def test_the_documentation_shows_the_table_as_it_is_made() -> None:
     assert table() in (ROOT / "docs" / "settings.md").read_text("utf-8")
 
 
-def test_a_row_says_key_meaning_default_unit_and_where() -> None:
+def test_a_row_says_key_meaning_default_unit_and_notes() -> None:
     rows = table().splitlines()
-    assert (
-        "| `flush_bytes` | the most of it that waits to be stored | 1024 | bytes, at most 1,024 | everywhere |" in rows
-    )
+    assert "| `flush_bytes` | the most of it that waits to be stored | 1024 | bytes, at most 1,024 |  |" in rows
     assert all(row.count("|") == 6 for row in rows)
+
+
+def test_the_security_page_shows_who_may_set_what_as_the_code_has_it() -> None:
+    page = (ROOT / "docs" / "security.md").read_text("utf-8")
+    assert authority_table() in page
+    assert params_table() in page
+
+
+def test_every_setting_has_one_row_in_the_table_of_authority() -> None:
+    rows = authority_table().splitlines()[2:]
+    named = [name.strip(" `") for row in rows for name in row.split("|")[1].split(",")]
+    assert sorted(named) == sorted(KEYS)
+    assert all(row.count("|") == 5 for row in rows)
+
+
+def test_every_wire_names_where_its_fields_are_documented() -> None:
+    assert all(lists.source.startswith("https://") and lists.open and lists.owned for lists in WIRES.values())

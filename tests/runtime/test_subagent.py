@@ -11,7 +11,7 @@ from tests.promises.stage import CLAUDE, KEYS, SYSTEM, ended, of_kind, script, u
 from ullage.events import Event, ToolStarted
 from ullage.runtime.agent import Agent
 from ullage.runtime.subagent import subagent
-from ullage.simulators import Scenario, running
+from ullage.simulators import Scenario, Server, running
 from ullage.store.sqlite import SqliteStore
 
 
@@ -48,6 +48,10 @@ def parent(store: SqliteStore, look: Callable[..., Any], settings: dict[str, Any
     return agent(subagent(agent(look), name="research", description="Finds things out."))
 
 
+def reached(server: Server) -> dict[str, Any]:
+    return {**CLAUDE.settings(), "base_url": server.url(CLAUDE.serves)}
+
+
 async def test_a_new_child_costs_no_reading_of_what_its_parent_has_been_through(tmp_path: Path) -> None:
     def look() -> str:
         """Look into the hall."""
@@ -55,7 +59,7 @@ async def test_a_new_child_costs_no_reading_of_what_its_parent_has_been_through(
 
     store = Watched(tmp_path / "s.db")
     with running(with_child()) as server:
-        async with parent(store, look, CLAUDE.settings(server)).session("s") as session:
+        async with parent(store, look, reached(server)).session("s") as session:
             store.whole.clear()
             await session.ask("Ask somebody about the hall.")
             assert "s" not in store.whole
@@ -75,12 +79,12 @@ async def test_a_child_that_is_gone_on_with_is_spend_of_its_parent_once(tmp_path
     store = Watched(tmp_path / "s.db")
     with running(with_child()) as server:
         with pytest.raises(Crash):
-            async with parent(store, look, CLAUDE.settings(server)).session("s") as session:
+            async with parent(store, look, reached(server)).session("s") as session:
                 await session.send("Ask somebody about the hall.")
                 await until(lambda: begun)
                 raise Crash
         assert len(ended(await store.read("s"), "child")) == 1
-        async with parent(store, look, CLAUDE.settings(server)).session("s") as session:
+        async with parent(store, look, reached(server)).session("s") as session:
             assert (await session.wait()).reason == "finished"
             events, spend = await session.history(), await session.spend()
     assert [event.name for event in of_kind(events, ToolStarted)] == ["research", "research"]

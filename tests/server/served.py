@@ -21,9 +21,11 @@ import httpx2
 
 from ullage.runtime.agent import Agent
 from ullage.server.app import application
+from ullage.server.connections import Streams, TimeLimits
 from ullage.server.guard import LOOPBACK
 from ullage.server.metrics import Metrics, measured
 from ullage.server.serving import Server, listener, url_of
+from ullage.server.tokens import TokenStore
 from ullage.simulators.scenario import Scenario, read
 from ullage.store.sqlite import SqliteStore
 
@@ -39,6 +41,12 @@ def script(*answers: Mapping[str, Any], delay_s: float = 0.0, **more: Any) -> Sc
 
 class Api(httpx2.Client):
     """A client of the API, with what tests ask for again and again."""
+
+    def post(self, url: Any, **more: Any) -> Any:
+        """A POST; a file is sent as one."""
+        if more.get("content") is not None:
+            more["headers"] = {"Content-Type": "application/octet-stream", **(more.get("headers") or {})}
+        return super().post(url, **more)
 
     def session(self, name: str, **said: Any) -> str:
         """Begin a session."""
@@ -123,11 +131,19 @@ class Local(NamedTuple):
     store: SqliteStore
     metrics: Metrics
     server: Server
+    streams: Streams
 
 
 @contextmanager
 def serving(
-    provider: str, store: Path, *, token: str = "", headers: Mapping[str, str] | None = None, **said: Any
+    provider: str,
+    store: Path,
+    *,
+    token: str = "",
+    tokens: TokenStore | None = None,
+    headers: Mapping[str, str] | None = None,
+    limits: TimeLimits | None = None,
+    **said: Any,
 ) -> Iterator[Local]:
     """The API in a thread of its own. ``provider`` is the URL of the provider's double."""
     metrics = Metrics()
@@ -143,7 +159,8 @@ def serving(
     )
     with listener("127.0.0.1", 0) as listening:
         url = url_of(listening)
-        server = Server(application(agent, metrics=metrics, token=token, names=LOOPBACK))
+        made = application(agent, metrics=metrics, token=token, tokens=tokens, names=LOOPBACK)
+        server = Server(made, limits)
 
         async def live() -> None:
             try:
@@ -158,7 +175,7 @@ def serving(
                 if server.started or not thread.is_alive():
                     break
             with Api(base_url=url, timeout=WAIT_S, headers=dict(headers or {})) as api:
-                yield Local(api, url, agent, kept, metrics, server)
+                yield Local(api, url, agent, kept, metrics, server, made.streams)
         finally:
             server.should_exit = True
             thread.join(WAIT_S)
@@ -168,9 +185,23 @@ def serving(
 class Process:
     """``ullage serve`` in a process of its own."""
 
-    def __init__(self, provider: str, store: Path, *options: str, port: int = 0, **environment: str) -> None:
-        command = [sys.executable, "-m", "ullage", "serve", "--port", str(port), "--store", str(store)]
-        command += ["--model", MODEL, "--base-url", provider, *options]
+    def __init__(
+        self,
+        provider: str,
+        store: Path,
+        *options: str,
+        port: int = 0,
+        simulate: bool = False,
+        descriptors: int = 0,
+        **environment: str,
+    ) -> None:
+        command = [sys.executable, "-m", "ullage", "serve", "--port", str(port), *options]
+        if simulate:  # a store, a model and an address of its own
+            command += ["--simulate"]
+        else:
+            command += ["--store", str(store), "--model", MODEL, "--base-url", provider]
+        if descriptors:
+            command = ["prlimit", f"--nofile={descriptors}:{descriptors}", *command]
         self._process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -209,9 +240,17 @@ class Process:
 
 
 @contextmanager
-def process(provider: str, store: Path, *options: str, port: int = 0, **environment: str) -> Iterator[Process]:
+def process(
+    provider: str,
+    store: Path,
+    *options: str,
+    port: int = 0,
+    simulate: bool = False,
+    descriptors: int = 0,
+    **environment: str,
+) -> Iterator[Process]:
     """A server process that is ended afterwards, if it was not before. What it said is added to a failure."""
-    started = Process(provider, store, *options, port=port, **environment)
+    started = Process(provider, store, *options, port=port, simulate=simulate, descriptors=descriptors, **environment)
     try:
         yield started
     except BaseException as problem:

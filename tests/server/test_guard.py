@@ -12,6 +12,7 @@ import pytest
 
 from tests.server.served import Api, Local, serving
 from ullage.server.guard import Guard
+from ullage.server.tokens import Tokens
 
 TOKEN = "correct horse battery staple"
 
@@ -125,7 +126,7 @@ def test_a_server_without_names_answers_to_any() -> None:
         await send({"type": "http.response.body", "body": b""})
 
     async def ask(names: tuple[str, ...]) -> int:
-        guard: Any = Guard(inner, token="x", names=names)
+        guard: Any = Guard(inner, tokens=Tokens("x"), names=names)
         transport = httpx2.ASGITransport(app=guard)
         async with httpx2.AsyncClient(transport=transport, base_url="http://anything.example") as client:
             return (await client.get("/", headers={"Authorization": "Bearer x"})).status_code

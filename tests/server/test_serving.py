@@ -27,7 +27,7 @@ def test_another_address_than_loopback_needs_a_token() -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
         with pytest.raises(SettingError, match="token"):
             listener(host, 0)
-    with listener("0.0.0.0", 0, token="secret") as listening:
+    with listener("0.0.0.0", 0, has_token=True) as listening:
         assert url_of(listening).startswith("http://127.0.0.1:")
 
 

@@ -75,7 +75,7 @@ def test_a_fork_goes_its_own_way_from_the_event_that_was_named(api: Api) -> None
     api.say(origin, "two")
     api.until(origin)
     answer = api.post(f"/v1/sessions/{origin}/fork", json={"id": "fork", "through": through})
-    assert (answer.status_code, answer.json()) == (201, {"id": "fork"})
+    assert (answer.status_code, answer.json()) == (201, {"id": "fork", "dropped": []})
     assert len(api.messages("fork")) == 2
     assert len(api.messages(origin)) == 4
     assert api.state("fork")["origin"] == origin
@@ -103,6 +103,7 @@ def test_what_was_exported_comes_in_again_as_it_was(api: Api) -> None:
         "events": len(exported.content.splitlines()) - 1,
         "kept": 0,
         "skipped": [],
+        "dropped": [],
     }
     assert api.messages("again") == api.messages(session)
 

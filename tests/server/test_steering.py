@@ -95,6 +95,47 @@ def test_a_denied_call_is_not_run_and_the_model_is_told_why(cellar: Local) -> No
     assert "too early" in results[0]["content"][0]["text"]
 
 
+def test_an_answer_counts_for_the_call_that_was_shown_alone(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("digest")
+    pressed.clear()
+    api.say(session, "press the grapes")
+    (call,) = api.until(session, "waiting")["open"]
+    (question,) = api.get(f"/v1/sessions/{session}/approvals").json()["approvals"]
+    assert question["digest"] == call["digest"]
+    shown = ["".join(piece["text"] for piece in line) for line in question["lines"]]
+    assert (shown, question["offer"]) == (["press", "what: grapes"], "every press call")
+    path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
+    for wrong in ({"digest": "0" * 64}, {"digest": "0" * 64, "always": "session"}, {"always": "session"}):
+        refused = api.post(path, json={"approved": True, **wrong})
+        assert refused.status_code == 409
+    assert pressed == []
+    assert api.post(path, json={"approved": True, "digest": call["digest"]}).status_code == 202
+    api.until(session, "idle")
+    assert pressed == ["grapes"]
+    assert api.get(f"/v1/sessions/{session}/approvals").json() == {"approvals": []}
+
+
+def test_always_is_a_grant_that_is_listed_and_revoked(cellar: Local) -> None:
+    api, session = cellar.api, cellar.api.session("granted")
+    pressed.clear()
+    api.say(session, "press the grapes")
+    (call,) = api.until(session, "waiting")["open"]
+    path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
+    said = {"approved": True, "digest": call["digest"], "always": "session"}
+    assert api.post(path, json=said).status_code == 202
+    api.until(session, "idle")
+    api.say(session, "press the grapes again")
+    api.until(session, "idle")
+    assert pressed == ["grapes", "grapes"]
+    (grant,) = api.get(f"/v1/sessions/{session}/grants").json()["grants"]
+    assert (grant["scope"], grant["tool"], grant["prefix"]) == ("session", "press", [])
+    assert api.delete(f"/v1/sessions/{session}/grants/{grant['id']}").status_code == 204
+    assert api.delete(f"/v1/sessions/{session}/grants/{grant['id']}").status_code == 409
+    api.say(session, "press the grapes once more")
+    assert api.until(session, "waiting")["paused"] == "approval"
+    assert pressed == ["grapes", "grapes"]
+
+
 def test_there_is_nothing_to_resume_at_rest(cellar: Local) -> None:
     session = cellar.api.session("nothing-to-resume")
     assert cellar.api.post(f"/v1/sessions/{session}/resume").status_code == 409
@@ -142,6 +183,38 @@ def test_a_setting_that_can_t_be_changes_nothing(cellar: Local, body: dict[str, 
     answer = cellar.api.patch(f"/v1/sessions/{session}/settings", json={"reserve": 5_000, **body})
     assert answer.status_code == 422, answer.text
     assert cellar.api.state(session)["seq"] == before
+
+
+BEYOND: list[dict[str, object]] = [
+    {"base_url": "http://127.0.0.1:9/v1"},
+    {"tools": ["shell"]},
+    {"root": "/"},
+    {"sandbox": "off"},
+    {"mcp": {"a": {"command": "sh"}}},
+    {"params": {"mcp_servers": [{"type": "url", "url": "https://evil.example"}]}},
+    {"instructions": [".env"]},
+    {"trusted": ["/"]},
+]
+
+
+@pytest.mark.parametrize("beyond", BEYOND, ids=lambda one: next(iter(one)))
+def test_a_caller_gets_no_more_than_the_server_was_started_with(cellar: Local, beyond: dict[str, object]) -> None:
+    refused = cellar.api.post("/v1/sessions", json={"id": "greedy", "settings": beyond})
+    assert refused.status_code == 422, refused.text
+    assert "more than this program was started with" in refused.text and "ullage.toml" in refused.text
+    assert cellar.api.get("/v1/sessions/greedy").status_code == 404
+    session = str(cellar.api.post("/v1/sessions", json={}).json()["id"])
+    before = cellar.api.until(session)["seq"]
+    assert cellar.api.patch(f"/v1/sessions/{session}/settings", json=beyond).status_code == 422
+    assert cellar.api.state(session)["seq"] == before
+
+
+def test_params_that_are_nested_without_end_begin_no_session(cellar: Local) -> None:
+    deep: dict[str, object] = {}
+    for _ in range(90):
+        deep = {"a": deep}
+    refused = cellar.api.post("/v1/sessions", json={"id": "deep", "settings": {"params": deep}})
+    assert refused.status_code == 422 and "no deeper than" in refused.text
 
 
 def test_settings_tell_no_secrets(cellar: Local) -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 import random
 from pathlib import Path
 
@@ -6,9 +7,10 @@ import pytest
 
 from tests.store.sessions import said, step
 from ullage.encoding import decode_event, encode
+from ullage.envelope import LOG_LINE_BYTES
 from ullage.errors import CommandRefused, NotASession, SessionNotFound, StoreUnavailable, UnreadableInput
-from ullage.events import Event, QueueLeft, SessionStarted
-from ullage.store.export import FORMAT, PIECE_BYTES, VERSION, export_file, export_lines, import_file, one_line
+from ullage.events import Event, Imported, QueueLeft, SessionStarted
+from ullage.store.export import FORMAT, PIECE_BYTES, VERSION, Taken, export_file, export_lines, import_file, one_line
 from ullage.store.sqlite import SqliteStore
 
 LONG = random.Random(2).randbytes(PIECE_BYTES * 2 + 17)
@@ -34,15 +36,17 @@ async def test_a_session_comes_back_from_its_file_as_it_was(store: SqliteStore, 
     events = await exported(store, tmp_path / "s.jsonl")
     other = SqliteStore(tmp_path / "other.db")
     taken = await import_file(other, tmp_path / "s.jsonl")
-    assert taken == ("s", len(events), 3, ())
-    again = await other.read("s")
+    assert taken == Taken("s", len(events), 3, (), ("the queued message waits",))
+    whole = await other.read("s")
+    again, added = whole[: len(events)], whole[len(events) :]
+    assert [type(event) for event in added] == [QueueLeft, Imported]
     assert [one_line(event) for event in again] == [one_line(event) for event in events]
     assert await other.handles("s") == await store.handles("s")
     for handle in await store.handles("s"):
         assert await other.kept("s", handle) == await store.kept("s", handle)
-    assert [receipt.id for receipt, _, _ in await other.pending("s")] == ["waits"]
+    assert await other.pending("s") == []
     here, there = await store.about("s"), await other.about("s")
-    assert there == here._replace(changed=there.changed, created=events[0].at, held_by="")
+    assert there == here._replace(changed=there.changed, created=events[0].at, held_by="", seq=len(whole), drivers=0)
     assert here.created <= events[0].at
     await other.close()
 
@@ -82,7 +86,8 @@ async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(stor
         (tmp_path / "cut.jsonl").write_bytes(data[:end])
         taken = await import_file(store, tmp_path / "cut.jsonl", f"cut-{number}")
         again = await store.read(taken.session)
-        assert [each.id for each in again] == [each.id for each in events[: len(again)]]
+        assert isinstance(again[-1], Imported)
+        assert [each.id for each in again[: taken.events]] == [each.id for each in events[: taken.events]]
         assert taken.skipped, "what lacks is said"
         if not data[:end].endswith(b"\n"):
             assert "torn" in taken.skipped[0][1]
@@ -99,7 +104,8 @@ async def test_lines_that_can_not_be_used_are_skipped_and_named(store: SqliteSto
     assert [number for number, _ in taken.skipped] == [4, 6, 0, 0]
     assert "not whole" in taken.skipped[2][1]
     assert "lacks 3 events" in taken.skipped[3][1]
-    assert [event.seq for event in await store.read("t")] == list(range(1, taken.events + 1))
+    again = await store.read("t")
+    assert [event.seq for event in again] == list(range(1, len(again) + 1))
 
 
 async def test_what_is_no_export_is_refused(store: SqliteStore, tmp_path: Path) -> None:
@@ -126,3 +132,20 @@ async def test_what_can_not_be_exported_says_why(store: SqliteStore, tmp_path: P
     await store.create("s")
     with pytest.raises(StoreUnavailable, match="can't be used"):
         await export_file(store, "s", tmp_path / "no" / "directory.jsonl")
+
+
+async def test_lines_beyond_the_limits_are_skipped_and_named_and_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s.db")
+    path = tmp_path / "session.jsonl"
+    deep = b'{"type":"params_changed","params":{"x":' + b"[" * 200_000 + b"]" * 200_000 + b"}}"
+    lines = [b'{"format":"ullage-session","version":1,"session":"s"}', deep, b"x" * (LOG_LINE_BYTES + 5), b""]
+    path.write_bytes(b"\n".join(lines))
+    taken = await import_file(store, path)
+    assert taken.skipped == ((2, "nested too deep"), (3, "too long"))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UnreadableInput, match="no regular file"):
+        await import_file(store, tmp_path / "pipe")
+    os.truncate(path, 1 << 40)
+    with pytest.raises(UnreadableInput, match="the most that is imported"):
+        await import_file(store, path)
+    await store.close()

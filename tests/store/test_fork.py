@@ -24,7 +24,8 @@ async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(store: Sqlit
     handle = await origin(store)
     added = await store.fork("o", "f", through=7)
     assert [type(event) for event in added] == [QueueLeft, QueueLeft, Forked]
-    assert added[-1] == Forked(origin="o", through=7, session="f", seq=10, id="e10", at=added[-1].at)
+    dropped = ("the queued message edited", "the queued message late")
+    assert added[-1] == Forked(origin="o", through=7, dropped=dropped, session="f", seq=10, id="e10", at=added[-1].at)
     theirs, ours = await store.read("o"), await store.read("f")
     assert [type(event) for event in ours[:7]] == [type(event) for event in theirs[:7]]
     assert [(event.id, event.at) for event in ours[:7]] == [(event.id, event.at) for event in theirs[:7]]
@@ -51,11 +52,11 @@ async def test_at_every_place_what_waited_there_is_ended(store: SqliteStore, thr
 async def test_a_fork_of_a_fork_goes_on_by_itself(store: SqliteStore) -> None:
     await origin(store)
     await store.fork("o", "f", through=8)
-    await store.fork("f", "g", through=11)
+    await store.fork("f", "g", through=12)
     lease = await store.acquire("g", "driver", ttl_s=60)
-    await store.append(lease, [TurnStarted(turn="own")], after=12)
+    await store.append(lease, [TurnStarted(turn="own")], after=13)
     assert len(await store.read("o")) == 8
-    assert len(await store.read("f")) == 11
+    assert len(await store.read("f")) == 12
     assert (await store.about("g")).origin == "f"
 
 

@@ -184,7 +184,7 @@ async def test_sessions_are_listed_by_their_last_change(store: SqliteStore) -> N
     await store.command("a", [CancelAsked()])
     listed = await store.sessions()
     assert [row.id for row in listed] == ["a", "c", "b"]
-    assert listed[1]._replace(created=0, changed=0) == ("c", "About c", "m", 0, 0, 1, "", "from")
+    assert listed[1]._replace(created=0, changed=0) == ("c", "About c", "m", 0, 0, 1, "", "from", 0)
     assert [row.id for row in await store.sessions(limit=2)] == ["a", "c"]
     assert [row.id for row in await store.sessions(before=listed[0].changed)] == ["c", "b"]
     assert await store.about("c") == listed[1]

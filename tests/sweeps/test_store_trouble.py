@@ -69,7 +69,7 @@ def order_in(directory: Path, run: str, server: Server) -> Order:
 async def say_all(order: Order, session: Session) -> str:
     for said in order.said:
         await session.send(said.text, kind=said.kind, id=said.id)
-    return (await session.wait()).reason
+    return (await session.wait(check=False)).reason
 
 
 async def filled_up(order: Order, full_at: int) -> tuple[Report, int]:
@@ -200,7 +200,7 @@ async def test_a_cancel_whose_driver_can_store_nothing_is_an_error_and_is_done_w
             with pytest.raises(StoreUnavailable):
                 await session.cancel()
             full.full_at = 0
-            result = await session.wait()
+            result = await session.wait(check=False)
             assert result.reason == "cancelled"
             assert (await session.cancel()).cancelled
         judge_ledger([], await ledger_of(order.database))

@@ -213,10 +213,10 @@ async def test_a_session_whose_driver_was_killed_is_free_at_once_however_long_it
     with running(lingering()) as server:
         async with fork_server() as forks:
             runs = Runs(forks, server, ANTHROPIC, tmp_path)
-            first = runs.order("one", "first", kill=Kill("tool linger lasts", 1), said=LINGERS, lease_ttl_s=86_400)
+            first = runs.order("one", "first", kill=Kill("tool linger lasts", 1), said=LINGERS, lease_ttl_s=3_600)
             assert await forks.run(first) == -9, error_of(first)
             before = await ledger_of(first.database)
-            second = runs.order("one", "second", said=LINGERS, lease_ttl_s=86_400)
+            second = runs.order("one", "second", said=LINGERS, lease_ttl_s=3_600)
             assert (await runs.whole(second)).reason == "finished"
         judge_taken_over(await ledger_of(first.database), effects_in(tmp_path / "one"), len(before))
 

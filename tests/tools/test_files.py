@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.mcp_server import PNG
-from ullage.tools.files import ENTRIES, LONGEST_LINE, edit, list_directory, read, write
+from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS
+from ullage.tools.files import LONGEST_LINE, edit, list_directory, read, write
 from ullage.tools.tool import ToolError
 
 
@@ -153,7 +155,7 @@ def test_caches_and_histories_are_not_entered(root: Path) -> None:
 
 
 def test_a_long_listing_says_how_much_is_not_shown(root: Path) -> None:
-    for number in range(ENTRIES + 5):
+    for number in range(LISTED_ENTRIES + 5):
         (root / f"x{number:04}").touch()
     assert list_directory(root, ".", 1).text.endswith("(6 more entries are not shown: list a directory below)")
 
@@ -163,3 +165,44 @@ def test_a_file_is_no_directory(root: Path) -> None:
         list_directory(root, "f.txt", 1)
     (root / "d").mkdir()
     assert list_directory(root, "d", 1).text == "d is empty."
+
+
+def test_a_directory_of_very_many_entries_is_listed_within_a_limit(tmp_path: Path) -> None:
+    for number in range(3_000):
+        (tmp_path / f"{number:05}").touch()
+    lines = list_directory(tmp_path, ".", 1).text.splitlines()
+    assert lines[0] == "00000  0 bytes"
+    assert lines[LISTED_ENTRIES:] == ["(2,000 more entries are not shown: list a directory below)"]
+
+
+def test_directories_without_end_are_listed_only_so_deep(tmp_path: Path) -> None:
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(300):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    assert len(list_directory(tmp_path, ".", 1_000_000).text.splitlines()) == LISTED_LEVELS
+
+
+def test_a_name_with_a_line_break_or_an_escape_code_is_one_line_without_either(tmp_path: Path) -> None:
+    (tmp_path / "a\nb  5 bytes\x1b[31m").touch()
+    (tmp_path / "to").symlink_to("x\ny")
+    assert list_directory(tmp_path, ".", 1).text == "a\\nb  5 bytes\\x1b[31m  0 bytes\nto -> x\\ny"
+
+
+def test_a_file_of_a_terabyte_without_a_line_break_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "sparse"
+    path.write_text("text " * 2_000)
+    os.truncate(path, 1 << 40)
+    shown = read(tmp_path, "sparse", 1, 10).text
+    assert shown.startswith("     1\ttext text ")
+    assert "the line goes on for" in shown
+
+
+def test_what_is_no_plain_file_is_neither_read_nor_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert list_directory(tmp_path, ".", 1).text == "pipe  0 bytes (no plain file)"
+    with pytest.raises(ToolError, match="no plain file"):
+        read(tmp_path, "pipe", 1, 1)

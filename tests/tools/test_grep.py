@@ -14,7 +14,15 @@ from ullage.tools.grep import SHOWN, around, glob_pattern, main, matches
 
 def found(root: Path, **more: Any) -> list[dict[str, Any]]:
     directory = os.open(root, os.O_RDONLY)
-    request = {"pattern": "x", "glob": "", "ignore_case": False, "context": 0, "limit": 100, "ignored": [".git"]}
+    request = {
+        "pattern": "x",
+        "glob": "",
+        "ignore_case": False,
+        "context": 0,
+        "limit": 100,
+        "ignored": [".git"],
+        "library": "",
+    }
     try:
         return list(main(request | {"directory": directory, "name": "."} | more))
     finally:

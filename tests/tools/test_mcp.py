@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+import ullage
 from tests.tools.mcp_places import OLD_SERVER, call, free_port, is_alive, on_stdio, serving
 from ullage.errors import SettingError
 from ullage.tools.functions import as_tools
 from ullage.tools.mcp import McpServer
 from ullage.tools.mcp_connection import ServerUnavailable
+from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import AgentTool
 
 
@@ -227,3 +229,29 @@ async def test_a_server_that_can_not_be_used_says_why() -> None:
     assert "its last words: broken settings" in await said(broken)
     assert "no answer in 0.3 s" in await said(McpServer("t", command="sleep", args=["1000"], connect_s=0.3))
     assert "ConnectError" in await said(McpServer("t", url=f"http://127.0.0.1:{free_port()}/mcp"))
+
+
+async def test_a_sandboxed_server_works_and_reads_nothing_of_the_home_directory(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id").write_text("canary")
+    root = tmp_path / "project"
+    root.mkdir()
+    readable = (Path(OLD_SERVER).parent, Path(sys.prefix), Path(sys.base_prefix), Path(ullage.__file__).parent)
+    sandbox = Sandbox(home=home, readable=readable)
+    async with McpServer("t", command=sys.executable, args=[OLD_SERVER], cwd=root, sandbox=sandbox) as server:
+        assert server.tools
+    line = f"cat {home}/.ssh/id >&2; exit 1"
+    with pytest.raises(ServerUnavailable) as raised:
+        async with McpServer("t", command="/bin/sh", args=["-c", line], cwd=root, sandbox=sandbox):
+            pass
+    assert "canary" not in str(raised.value)
+
+
+async def test_a_server_that_can_not_be_sandboxed_is_not_started(tmp_path: Path) -> None:
+    line = f"touch {tmp_path}/started; exit 1"
+    server = McpServer("t", command="/bin/sh", args=["-c", line], cwd=tmp_path, sandbox=Sandbox(backends=()))
+    with pytest.raises(ServerUnavailable, match="not possible"):
+        async with server:
+            pass
+    assert not (tmp_path / "started").exists()

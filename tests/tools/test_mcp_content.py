@@ -54,20 +54,20 @@ def test_an_image_of_an_unknown_kind_is_a_picture_of_unknown_size() -> None:
 
 
 def test_names_have_only_letters_that_every_provider_takes() -> None:
-    names = [each.declaration.name for each in offered(listed("a.b", "a b", "ü"), "my server")]
+    names = [each.declaration.name for each in offered(listed("a.b", "a b", "ü"), "my server").tools]
     assert names[0] == "my_server__a_b"
     assert names[1].startswith("my_server__a_b_")
-    assert [each.name for each in offered(listed("a.b"), "s")] == ["a.b"]
+    assert [each.name for each in offered(listed("a.b"), "s").tools] == ["a.b"]
 
 
 @given(st.lists(st.text(min_size=1, max_size=100), max_size=12, unique=True), st.text(min_size=1, max_size=80))
 def test_names_are_legal_unique_and_the_same_each_time(names: list[str], server: str) -> None:
     tools = listed(*names)
-    made = [each.declaration.name for each in offered(tools, server)]
+    made = [each.declaration.name for each in offered(tools, server).tools]
     assert len(set(made)) == len(names)
     assert all(len(name) <= LONGEST_NAME and name.replace("-", "_").replace("_", "a").isalnum() for name in made)
     assert all(name.isascii() for name in made)
-    assert made == [each.declaration.name for each in offered(tools, server)]
+    assert made == [each.declaration.name for each in offered(tools, server).tools]
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_names_are_legal_unique_and_the_same_each_time(names: list[str], server:
     ],
 )
 def test_hints_make_a_tool_idempotent(hints: types.ToolAnnotations | None, is_idempotent: bool) -> None:
-    assert offered(listed("a", annotations=hints), "s")[0].is_idempotent is is_idempotent
+    assert offered(listed("a", annotations=hints), "s").tools[0].is_idempotent is is_idempotent
 
 
 def test_a_schema_with_half_a_character_is_still_json() -> None:
     tool = types.Tool(name="a", description="b\0", input_schema={"type": "object", "title": "\ud800"})
-    declaration = offered([tool], "s")[0].declaration
+    declaration = offered([tool], "s").tools[0].declaration
     assert json.loads(bytes(declaration.schema))["type"] == "object"
     assert declaration.description == "b\ufffd"

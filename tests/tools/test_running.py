@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.tools.surroundings import FakeSurroundings
 from ullage.encoding import decode_event, encode
+from ullage.envelope import RESULT_CHARS
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart, Tool, ToolResultPart
 from ullage.tools import running
@@ -231,3 +232,21 @@ def test_any_text_as_arguments_is_read_or_refused(text: str) -> None:
         assert str(error)
     else:
         msgspec.json.encode(parsed)
+
+
+def circle() -> list[Any]:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+@pytest.mark.parametrize("make", [circle, lambda: "x" * 140_000_000])
+async def test_a_result_without_measure_is_bounded_and_says_so(make: Callable[[], Any]) -> None:
+    @tool
+    def hostile() -> Any:
+        """Give back what does harm."""
+        return make()
+
+    ran = await run_call(hostile, "{}", FakeSurroundings())
+    assert len(ran.output.text) < RESULT_CHARS + 200
+    assert "is nested deeper than 100 levels" in ran.output.text or "is lost.]" in ran.output.text

@@ -3,12 +3,15 @@ from pathlib import Path
 
 import pytest
 
+from ullage.tools.sandbox import Sandbox
 from ullage.tools.shell import LONGEST_S, shell
 from ullage.tools.tool import Output, ToolError
 
+OPEN = Sandbox(mode="off")
+
 
 async def told(command: str, root: Path, timeout_s: float = 30.0) -> Output:
-    return await shell(root, command, timeout_s)
+    return await shell(root, command, timeout_s, sandbox=OPEN)
 
 
 async def test_what_a_command_prints_is_the_result(tmp_path: Path) -> None:
@@ -45,7 +48,7 @@ async def test_broken_utf8_is_shown_with_marks(tmp_path: Path) -> None:
 
 
 async def test_a_hundred_megabytes_are_kept_by_their_ends(tmp_path: Path) -> None:
-    output = await shell(tmp_path, "seq 1 11200000; echo the end", 60, kept_bytes=100_000)
+    output = await shell(tmp_path, "seq 1 11200000; echo the end", 60, sandbox=OPEN, kept_bytes=100_000)
     assert len(output.text) < 1_300_000
     assert output.text.startswith("1\n2\n")
     assert output.text.endswith("the end\n")
@@ -58,19 +61,19 @@ async def test_nobody_is_asked_anything(tmp_path: Path) -> None:
 
 
 async def test_the_environment_may_be_another(tmp_path: Path) -> None:
-    output = await shell(tmp_path, 'echo "$WORD$HOME"', 30, env={"WORD": "only", "PATH": "/usr/bin:/bin"})
+    output = await shell(tmp_path, 'echo "$WORD$HOME"', 30, sandbox=OPEN, env={"WORD": "only", "PATH": "/usr/bin:/bin"})
     assert output.text == "only\n"
 
 
 @pytest.mark.parametrize(("command", "timeout_s"), [("a\0b", 1), ("true", 0), ("true", LONGEST_S + 1)])
 async def test_what_makes_no_sense_is_refused(tmp_path: Path, command: str, timeout_s: float) -> None:
     with pytest.raises(ToolError):
-        await shell(tmp_path, command, timeout_s)
+        await told(command, tmp_path, timeout_s)
 
 
 async def test_a_directory_that_is_gone_is_told_in_words(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="can't be started"):
-        await shell(tmp_path / "gone", "true", 30)
+        await told("true", tmp_path / "gone")
 
 
 async def test_a_cancel_goes_on_after_the_processes_have_ended(tmp_path: Path) -> None:

@@ -2,11 +2,21 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import pytest
 
 from ullage.errors import BadKey, SettingError
-from ullage.wire.endpoints import PROVIDERS, Provider, endpoint_for, full_address, split_provider
+from ullage.wire.endpoints import (
+    PROVIDERS,
+    Endpoint,
+    Key,
+    Provider,
+    endpoint_for,
+    full_address,
+    origin_of,
+    split_provider,
+)
 
 SECRET = "sk-very-secret-0123456789"
 
@@ -21,7 +31,7 @@ def test_every_provider_is_reached_by_its_name(provider: Provider) -> None:
     endpoint, model = endpoint_for(f"{name}:some-model", environment=keys())
     assert (endpoint.provider, model) == (name, "some-model")
     assert endpoint.base_url == provider.base_url
-    assert endpoint.key.reveal() == SECRET
+    assert endpoint.key.reveal(origin_of(provider.base_url)) == SECRET
 
 
 def test_azure_has_an_address_of_its_own() -> None:
@@ -104,3 +114,35 @@ def test_a_key_is_shown_nowhere() -> None:
         pickle.dumps(endpoint.key)
     with pytest.raises(TypeError):
         copy.deepcopy(endpoint.key)
+
+
+def test_a_key_goes_to_the_addresses_it_was_configured_for_and_to_no_other() -> None:
+    environment = {**keys(), "ANTHROPIC_BASE_URL": "https://gateway.example/anthropic"}
+    endpoint, _ = endpoint_for("anthropic:m", base_url="http://10.0.0.1:8080", environment=environment)
+    for address in ("http://10.0.0.1:8080/other", "https://gateway.example", "https://api.anthropic.com:443/v1"):
+        assert replace(endpoint, base_url=address).auth_header() == {"x-api-key": SECRET}
+    for address in (
+        "https://evil.example/v1",
+        "http://api.anthropic.com/v1",
+        "https://api.anthropic.com:8443/v1",
+        "https://api.anthropic.com@evil.example/v1",
+        "https://api.anthropic.com.evil.example/v1",
+        "http://10.0.0.1/v1",
+    ):
+        with pytest.raises(BadKey, match="is not sent to") as caught:
+            replace(endpoint, base_url=address).auth_header()
+        assert SECRET not in str(caught.value)
+
+
+def test_a_key_without_origins_is_bound_to_the_first_endpoint() -> None:
+    endpoint = Endpoint(provider="p", wire="chat", base_url="http://127.0.0.1:1/v1", key=Key(SECRET))
+    assert endpoint.auth_header()
+    with pytest.raises(BadKey):
+        replace(endpoint, base_url="http://127.0.0.1:2/v1").auth_header()
+    assert Endpoint(provider="p", wire="chat", base_url="http://127.0.0.1:1/v1").auth_header() == {}
+
+
+@pytest.mark.parametrize("address", ["https://h:99999", "https://h:x", "http://[::1"])
+def test_an_address_that_is_none_is_said(address: str) -> None:
+    with pytest.raises(SettingError, match="is no address"):
+        full_address(address, PROVIDERS[0])

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.codec.stream import ServerEvent
+from ullage.envelope import EMPTY_EVENTS, EVENT_BYTES
+from ullage.errors import LimitExceeded
 from ullage.wire.sse import EventReader
 
 STREAM = (
@@ -15,7 +17,7 @@ STREAM = (
     b"id: 7\nretry: 100\nevent:named\ndata\ndata: x\n\n"
     b"event: only a name\n\n"
     b"data:\n\n"
-    b"data: \xe2\x82\xac\nunknown: field\n\ndata: [DONE]\n\n"
+    b"data: \xe2\x82\xac\n\ndata: [DONE]\n\n"
 )
 EVENTS = [
     ServerEvent(b'{"a": 1}', "start"),
@@ -67,3 +69,35 @@ def test_an_event_is_given_as_soon_as_it_is_whole() -> None:
     assert reader.feed(b"data: a\r") == []
     assert reader.feed(b"\n\r") == [ServerEvent(b"a")]
     assert reader.feed(b"\ndata: b\n\n") == [ServerEvent(b"b")]
+
+
+@pytest.mark.parametrize(
+    "line", [b"unknown: field", b"dat\xff: {}", b"ata: {}", b'{"error": {"message": "no"}}', b"<html>"]
+)
+def test_a_line_that_belongs_to_no_event_ends_the_reading(line: bytes) -> None:
+    reader = EventReader()
+    assert reader.feed(b"data: a\n\n" + line + b"\n\ndata: b\n\n") == [ServerEvent(b"a")]
+    assert reader.stray.startswith(line)
+
+
+def test_an_event_that_is_too_large_is_refused_before_it_is_whole() -> None:
+    reader = EventReader()
+    block = b"x" * (1 << 20)
+    reader.feed(b"data: ")
+    with pytest.raises(LimitExceeded, match="One event"):
+        for _ in range(EVENT_BYTES // len(block) + 1):
+            reader.feed(block)
+
+
+def test_an_event_of_many_lines_that_is_too_large_is_refused() -> None:
+    reader = EventReader()
+    block = b"data: " + b"x" * (1 << 20) + b"\n"
+    with pytest.raises(LimitExceeded, match="One event"):
+        for _ in range(EVENT_BYTES // len(block) + 2):
+            reader.feed(block)
+
+
+def test_comments_without_end_are_refused() -> None:
+    reader = EventReader()
+    with pytest.raises(LimitExceeded, match="comments"):
+        reader.feed(b": ping\n\n" * (EMPTY_EVENTS + 1))

@@ -64,4 +64,4 @@ def test_an_overflow_carries_the_providers_numbers_and_is_not_tried_again() -> N
 
 def test_only_what_may_succeed_later_may_be_tried_again() -> None:
     may = {kind.__name__ for kind in ALL if issubclass(kind, ProviderError) and kind.may_retry}
-    assert may == {"RateLimited", "Overloaded", "ServerError", "Unreachable"}
+    assert may == {"RateLimited", "Overloaded", "ModelLoading", "ServerError", "DamagedAnswer", "Unreachable"}

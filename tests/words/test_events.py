@@ -14,6 +14,7 @@ TAGS = {
     "model_changed",
     "system_changed",
     "tools_changed",
+    "tool_server_noticed",
     "params_changed",
     "policy_changed",
     "limit_learnt",
@@ -41,6 +42,8 @@ TAGS = {
     "cancelled",
     "approval_asked",
     "approval_given",
+    "grant_given",
+    "grant_revoked",
     "reading_taken",
     "calibrated",
     "rule_flipped",
@@ -51,6 +54,8 @@ TAGS = {
     "compaction_rolled_back",
     "uncompacted",
     "forked",
+    "imported",
+    "row_damaged",
     "~",
 }
 """By hand: a tag is a promise to every ledger that was ever written."""

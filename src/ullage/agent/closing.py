@@ -53,7 +53,7 @@ def closed(calls: Iterable[OpenCall], outcome: ToolOutcome, why: str) -> list[Ev
     """Each call ended without having run, or without anybody knowing how."""
     events: list[Event] = []
     for call in calls:
-        text = f"{why} {call.note}" if call.note and outcome == "denied" else why
+        text = f"{why} The reason given: {call.note}" if call.note and outcome == "denied" else why
         events += [ToolEnded(call_id=call.call_id, outcome=outcome), MessageAdded(message=result_of(call, text))]
     return events
 

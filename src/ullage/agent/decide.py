@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ullage.agent.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED
 from ullage.agent.loop import CUT, OVERFLOWS, Loop, OpenCall
 from ullage.agent.steps import (
     AskApproval,
@@ -75,7 +76,8 @@ class Room:
 class Situation:
     """All that a decision rests on.
 
-    ``needs_approval`` and ``sequential`` are ids of open calls whose tools say so. ``may_compact`` is False while
+    ``needs_approval`` and ``sequential`` are ids of open calls: those that run only once a person approved them (grants
+    are taken off already), and those whose tools run alone. ``may_compact`` is False while
     trying would not help: the breakers say when. ``is_stuck`` is what a compaction said that found nothing to remove.
     """
 
@@ -120,7 +122,7 @@ def _at_rest(loop: Loop) -> Step:
 def _after_drop(situation: Situation) -> Step | None:
     """A broken answer that is asked for again leaves the view, its calls with it; ``None`` where none has to."""
     loop, rules = situation.loop, situation.rules
-    if loop.drops > rules.drop_retries or loop.steps >= rules.max_steps or loop.is_empty:
+    if loop.exceeded or loop.drops > rules.drop_retries or loop.steps >= rules.max_steps or loop.is_empty:
         return None
     return DropAttempt(loop.last)
 
@@ -145,14 +147,27 @@ def _with_open_calls(situation: Situation) -> Step:
         return CloseCalls(loop.open, "not_started", why)
     denied = tuple(call for call in loop.open if call.state == "denied")
     if denied:
-        return CloseCalls(denied, "denied", "A person did not allow this call.")
-    asking = tuple(call for call in loop.open if call.state == "waiting" and call.call_id in situation.needs_approval)
+        return _close_denied(denied)
+    asking = tuple(call for call in loop.open if _is_to_ask(call, situation))
     if asking:
         return AskApproval(asking)
     if ready := _ready(situation):
         return RunTools(ready)
     asked = ", ".join(call.name for call in loop.open if call.state == "asked")
-    return Pause("approval", f"Waits for a person's word on {asked}.")
+    return Pause("approval", f"Needs a person's approval: {asked}.")
+
+
+def _is_to_ask(call: OpenCall, situation: Situation) -> bool:
+    """Whether a person has to be asked: nobody has approved this very call, byte for byte."""
+    is_ready = call.state in ("waiting", "approved")
+    return is_ready and call.call_id in situation.needs_approval and not call.is_approved
+
+
+def _close_denied(denied: tuple[OpenCall, ...]) -> CloseCalls:
+    """Those that have the same answer as the first; the others are closed by the next decision."""
+    by = denied[0].refused_by
+    why = DENIED_BY_A_PERSON if by == "person" else NOBODY_COULD_BE_ASKED
+    return CloseCalls(tuple(call for call in denied if call.refused_by == by), "denied", why)
 
 
 def _ready(situation: Situation) -> tuple[OpenCall, ...]:
@@ -170,8 +185,10 @@ def _ready(situation: Situation) -> tuple[OpenCall, ...]:
 def _between_calls(situation: Situation) -> Step:
     """No tool call is open: the next call, or the end."""
     loop, rules = situation.loop, situation.rules
+    if loop.outcome == "dropped" and loop.exceeded:
+        return EndTurn("dropped", loop.error)
     if loop.outcome == "dropped" and loop.drops > rules.drop_retries:
-        return EndTurn("dropped", "The answer broke off every time it was asked for.")
+        return EndTurn("dropped", f"The answer broke off every time it was asked for. {loop.error}".rstrip())
     if loop.failed:
         return _after_failure(situation)
     if loop.outcome == "finished" and (ended := _after_answer(situation)):

@@ -13,6 +13,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from ullage.agent.approving import digest_of
+from ullage.agent.grants import Grant
+from ullage.errors import LimitExceeded
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -26,6 +29,8 @@ from ullage.events import (
     CompactionStarted,
     EndReason,
     Event,
+    GrantGiven,
+    GrantRevoked,
     MessageAdded,
     ModelChanged,
     Outcome,
@@ -36,6 +41,7 @@ from ullage.events import (
     QueueEdited,
     QueueLeft,
     Rewound,
+    RowDamaged,
     SettingsChanged,
     ToolEnded,
     ToolStarted,
@@ -50,7 +56,7 @@ CallState = Literal["waiting", "asked", "approved", "denied", "started"]
 
 
 class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call without a result. ``part`` is its part's id; ``note`` what a person said to it."""
+    """A tool call without a result. ``part`` is its part's id; ``note`` a person's reason for a no."""
 
     call_id: str
     name: str
@@ -59,6 +65,20 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
     state: CallState = "waiting"
     idempotent: bool = False
     note: str = ""
+    approved: str = ""
+    """The digest that a person approved; empty where nobody did."""
+    refused_by: Literal["person", "nobody"] = "person"
+    """With ``denied``: whether a person said no, or nobody could be asked."""
+
+    @property
+    def digest(self) -> str:
+        """Names this exact call."""
+        return digest_of(self.name, self.arguments)
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person approved this very call, byte for byte."""
+        return bool(self.approved) and self.approved == self.digest
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +122,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     drops: int = 0
     """Answers in a row that broke off."""
+    exceeded: bool = False
+    """The last answer was stopped at a limit, which the next one would most likely reach too."""
     cuts: int = 0
     """Answers in a row whose calls were cut by the output limit."""
     overflows: int = 0
@@ -123,8 +145,12 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     """Whoever cancelled has been told what was kept; the turn is still to be closed."""
     compact_asked: str | None = None
     """Instructions of a compaction that was asked for and has not been tried."""
+    damaged: tuple[int, ...] = ()
+    """Numbers of rows that can't be read, the first of them."""
     settings: dict[str, object] = {}
     """This session's own settings, by name."""
+    grants: tuple[Grant, ...] = ()
+    """What a person allowed for the rest of this session."""
 
     @property
     def steers(self) -> tuple[Waiting, ...]:
@@ -228,6 +254,7 @@ def _call_ended(loop: Loop, event: CallEnded) -> Loop:
         failed=failed or ("ProviderError" if event.outcome == "failed" else ""),
         error=event.error,
         drops=loop.drops + 1 if event.outcome == "dropped" else 0 if is_finished else loop.drops,
+        exceeded=event.error_kind == LimitExceeded.__name__,
         overflows=loop.overflows + 1 if is_overflow else 0 if is_finished else loop.overflows,
         owes_answer=loop.owes_answer and not is_finished,  # its message comes next, unless it holds nothing
         is_empty=True,
@@ -310,15 +337,44 @@ def _tool_ended(loop: Loop, event: ToolEnded) -> Loop:
 
 
 def _approval_asked(loop: Loop, event: ApprovalAsked) -> Loop:
-    return _with_state(loop, event.call_id, "asked")
+    calls = tuple(replace(call, state="asked", approved="") if _is_about(event, call) else call for call in loop.open)
+    return replace(loop, open=calls)
 
 
 def _approval_given(loop: Loop, event: ApprovalGiven) -> Loop:
-    asked = any(call.call_id == event.call_id and call.state == "asked" for call in loop.open)
-    if not asked:
+    calls = tuple(_answered_call(call, event) for call in loop.open)
+    if calls == loop.open:
         return loop
-    moved = _with_state(loop, event.call_id, "approved" if event.approved else "denied", note=event.note)
-    return replace(moved, paused="") if moved.paused == "approval" else moved
+    return replace(loop, open=calls, paused="" if loop.paused == "approval" else loop.paused)
+
+
+def _answered_call(call: OpenCall, event: ApprovalGiven) -> OpenCall:
+    """The call with this answer, if it is asked about and the answer is about it.
+
+    An approval without a digest was recorded by a version that could cut what it showed: the call is asked about
+    again. A no needs no digest.
+    """
+    if call.state != "asked" or not _is_about(event, call):
+        return call
+    if not event.approved:
+        return replace(call, state="denied", note=event.note, refused_by=event.by)
+    if not event.digest:
+        return replace(call, state="waiting")
+    return replace(call, state="approved", note=event.note, approved=event.digest)
+
+
+def _is_about(event: ApprovalAsked | ApprovalGiven, call: OpenCall) -> bool:
+    return call.call_id == event.call_id and event.digest in ("", call.digest)
+
+
+def _grant_given(loop: Loop, event: GrantGiven) -> Loop:
+    others = tuple(grant for grant in loop.grants if grant.id != event.grant)
+    grant = Grant(id=event.grant, tool=event.tool, prefix=event.prefix, declaration=event.declaration, at=event.at)
+    return replace(loop, grants=(*others, grant))
+
+
+def _grant_revoked(loop: Loop, event: GrantRevoked) -> Loop:
+    return replace(loop, grants=tuple(grant for grant in loop.grants if grant.id != event.grant))
 
 
 # -- people --
@@ -355,6 +411,17 @@ def _cancelled(loop: Loop, event: Cancelled) -> Loop:
     if loop.turn:
         return replace(loop, cancel_answered=True, compact_asked=None)
     return replace(loop, cancel="", cancel_answered=False, compact_asked=None)
+
+
+MOST_DAMAGED = 100
+"""Damaged rows that are named; more are not counted."""
+
+
+def _row_damaged(loop: Loop, event: RowDamaged) -> Loop:
+    """The row may have said that a call was started, or how it ended: no call that is open now may run again."""
+    calls = tuple(replace(call, state="started", idempotent=False) for call in loop.open)
+    damaged = loop.damaged if len(loop.damaged) >= MOST_DAMAGED else (*loop.damaged, event.seq)
+    return replace(loop, open=calls, damaged=damaged)
 
 
 def _compact_asked(loop: Loop, event: CompactAsked) -> Loop:
@@ -409,6 +476,8 @@ _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {
     ToolEnded: _tool_ended,
     ApprovalAsked: _approval_asked,
     ApprovalGiven: _approval_given,
+    GrantGiven: _grant_given,
+    GrantRevoked: _grant_revoked,
     Queued: _queued,
     QueueEdited: _queue_edited,
     QueueLeft: _queue_left,
@@ -421,4 +490,5 @@ _HANDLERS: dict[type, Callable[[Loop, Any], Loop]] = {
     CompactionCommitted: _compaction_over,
     CompactionRolledBack: _compaction_over,
     Pruned: _pruned,
+    RowDamaged: _row_damaged,
 }

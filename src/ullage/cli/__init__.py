@@ -31,6 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
+    except (MemoryError, RecursionError) as problem:
+        what = "needs more memory than there is" if isinstance(problem, MemoryError) else "is nested too deep"
+        print(f"ullage: What was read {what}. Nothing was changed; give a smaller file.", file=sys.stderr)
+        return 2
     except UllageError as problem:
         print(f"ullage: {problem}", file=sys.stderr)
         return 2
@@ -75,6 +79,10 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.sessions import sessions
 
             return sessions(options)
+        case "grants":
+            from ullage.cli.grants import run as grants
+
+            return grants(options)
         case "calibration":
             from ullage.cli.calibration import calibration
 
@@ -99,10 +107,22 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.serve import run as serve
 
             return serve(options)
+        case "token":
+            from ullage.cli.token import run as token
+
+            return token(options)
         case "watch":
             from ullage.cli.watch import watch
 
             return watch(options)
+        case "trust":
+            from ullage.cli.trusting import trust
+
+            return trust(options)
+        case "untrust":
+            from ullage.cli.trusting import untrust
+
+            return untrust(options)
         case "simulate":
             from ullage.cli.simulate import run as simulate
 

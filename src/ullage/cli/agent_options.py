@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any, Final
 
 from ullage.runtime.agent import Agent
@@ -13,8 +14,9 @@ INSTRUCTIONS: Final = ("AGENTS.md",)
 LOOKING: Final = "read,list,search"
 """The built-in tools that change nothing: those of a chat or of a simulated model, where none are named."""
 
-ASK_FIRST: Final = "write,edit,shell"
-"""What changes things asks for a person's word, unless files or the session say otherwise."""
+ASK_FIRST: Final = "write,edit,shell,mcp"
+"""What needs a person's approval unless the user's files or environment say otherwise: the tools that change things,
+and every tool of an MCP server. That one calls itself read-only is the server's own word, which nobody checks."""
 
 
 def endpoint_settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -28,10 +30,22 @@ def endpoint_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def tool_names(args: argparse.Namespace) -> tuple[str, ...] | None:
-    """The built-in tools that were named; ``none`` names none, and ``None`` is nothing said."""
-    names: tuple[str, ...] | None = tuple(args.tools.split(",")) if args.tools else None
-    return () if names == ("none",) else names
+def tools_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The built-in tools as an argument of the agent, if they were named; ``none`` names none."""
+    if not args.tools:
+        return {}
+    return {"tools": args.tools.split(",")}
+
+
+def sandbox_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """How commands are confined as an argument of the agent, if that was named."""
+    return {"sandbox": args.sandbox} if args.sandbox else {}
+
+
+def warn_of(agent: Agent) -> None:
+    """Say on standard error what a person should know before work begins."""
+    for warning in agent.warnings():
+        print(f"Warning: {warning}", file=sys.stderr)
 
 
 def agent_with_instructions(model: str = "", **given: Any) -> Agent:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TextIO
 import msgspec
 
 from ullage.cli.context import stored_calibration
-from ullage.cli.text import number, percent, printable, safe
+from ullage.cli.text import json_text, number, percent, printable, safe
 from ullage.codec.encode import Options
 from ullage.codec.stream import Answer, ReasoningDelta, TextDelta
 from ullage.errors import InputError, ProviderError
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     )
     asked = asyncio.run(_ask(request, endpoint, args))
     if args.json:
-        sys.stdout.write(as_json(asked).decode() + "\n")
+        sys.stdout.write(json_text(as_json(asked)) + "\n")
     else:
         for line in closing_lines(asked):
             print(line, file=sys.stderr)

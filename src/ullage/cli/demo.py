@@ -145,7 +145,7 @@ async def _turn(session: Session, live: Live, request: str, *, steer: str = "", 
                 if written > CANCEL_AFTER:
                     cancels = False
                     await session.cancel()
-    result = await session.wait()
+    result = await session.wait(check=False)
     if result.error is not None:
         raise result.error
     if cancels:

@@ -8,12 +8,15 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from ullage.cli.prediction import FORMULAS, Prediction, Predictor, plain
+from ullage.codec.foreign import parse_json
+from ullage.envelope import LOG_LINE_BYTES
 from ullage.errors import UnreadableInput
 from ullage.importers import recordings
 from ullage.importers.recordings import Pair
+from ullage.importers.regular import lines_of, open_regular
 from ullage.tokens.text import counter_for
 
 UNREADABLE: Final = Prediction(0, 0, 1_000_000, None, None)
@@ -72,18 +75,19 @@ def rows_of(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _lines(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as raw:
+        with open_regular(path) as raw:
             packed = raw.read(2) == GZIP
-        with gzip.open(path) if packed else path.open("rb") as file:
-            yield from (line for line in file if line.strip())
+            raw.seek(0)
+            file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+            yield from (line for line in lines_of(file) if line.strip())
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableInput(f"{path} can't be read: {error}") from error
 
 
 def _row(line: bytes) -> Mapping[str, Any]:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = parse_json(line) if len(line) <= LOG_LINE_BYTES else None
+    except ValueError:
         return {}
     return row if isinstance(row, dict) else {}
 

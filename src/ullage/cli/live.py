@@ -16,10 +16,13 @@ from ullage.cli.drawing import spelled
 from ullage.cli.gauge_line import gauge_line
 from ullage.cli.screen import Screen
 from ullage.cli.scroll import WIDEST, Scroll
+from ullage.cli.server_sentence import server_sentence
 from ullage.cli.text import Line, Span, cells, number, printable, shortened
 from ullage.cli.window_events import window_line
+from ullage.codec.foreign import parse_json
 from ullage.events import (
     ApprovalAsked,
+    ApprovalGiven,
     CallEnded,
     CallRetried,
     CallStarted,
@@ -34,6 +37,7 @@ from ullage.events import (
     RequestRepaired,
     RuleFlipped,
     ToolEnded,
+    ToolServerNoticed,
     ToolStarted,
     TurnEnded,
     TurnPaused,
@@ -84,6 +88,8 @@ class Live:
         self._streamed: set[str] = set()
         self._waiting: dict[str, str] = {}
         """Messages that were queued while the agent worked, by id."""
+        self._asked: set[str] = set()
+        """Calls that need an answer from a person."""
         self._in_turn = False
         self._reading: Reading | None = None
         self._word = ""
@@ -133,22 +139,26 @@ class Live:
                 return (Span(f"  {said}: ", "warn"), Span(self._cut(text, len(said) + 4)))
             case ToolEnded():
                 return self._tool_line(event)
+            case ApprovalGiven():
+                self._asked.discard(event.call_id)
+                return ()
             case ApprovalAsked():
-                return (Span("  asks for your word: ", "warn"), Span(self._calls.get(event.call_id, event.call_id)))
+                self._asked.add(event.call_id)
+                return (Span("  needs your approval: ", "warn"), Span(self._calls.get(event.call_id, event.call_id)))
             case CallRetried():
                 wait = f" Trying again in {event.wait_s:.1f} s."
                 return (Span(f"  {printable(event.error)}{wait}", "warn"),)
             case CallEnded(purpose="main", outcome="failed" | "dropped") if event.error:
                 return (Span(f"  {printable(event.error)}", "bad"),)
             case Cancelled():
-                kept = {"partial_assistant": "the partial answer is kept", "tools_in_progress": "tools were running"}
-                return (Span(f"  cancelled: {kept.get(event.persisted or '', 'nothing was under way')}", "warn"),)
+                return (Span(f"  cancelled: {cancelled_words(event, was_asking=bool(self._asked))}", "warn"),)
             case ChildStarted():
                 return (Span(f"  agent {printable(event.child)} on {printable(event.model)}", "dim"),)
             case TurnPaused():
                 return _pause_line(event)
             case TurnEnded():
                 self._in_turn = False
+                self._asked.clear()
                 return _end_line(event)
             case _:
                 return window_line(event) or _learnt_line(event)
@@ -255,6 +265,19 @@ class Live:
         self.scroll.stay(lambda width: gauge_line(reading, width - 1, glyphs, word=word))
 
 
+def cancelled_words(event: Cancelled, *, was_asking: bool) -> str:
+    """What a cancel stopped and what was kept, in words. ``was_asking``: a call had been waiting for approval."""
+    match event.persisted:
+        case "partial_assistant":
+            return "the partial answer is kept"
+        case "tools_in_progress":
+            return "tools were running"
+        case "compaction_rolled_back":
+            return "the compaction is undone"
+        case _:
+            return "what needed your approval was not run" if was_asking else "nothing was running"
+
+
 def text_of(message: Message) -> str:
     """What a message says in words."""
     return " ".join(part.text for part in message.of_type(TextPart))
@@ -263,7 +286,7 @@ def text_of(message: Message) -> str:
 def described(call: ToolCallPart) -> str:
     """A call as a person would write it: ``read(path=notes.md)``."""
     try:
-        arguments = json.loads(call.arguments or "{}")
+        arguments = parse_json(call.arguments or "{}")
     except ValueError:
         arguments = None
     if not isinstance(arguments, Mapping):
@@ -300,6 +323,8 @@ def _learnt_line(event: Event) -> Line:
         case RuleFlipped():
             what = "counts" if event.kept else "does not count"
             return (Span(f"  learnt: the provider {what} earlier reasoning in the next input", "dim"),)
+        case ToolServerNoticed():
+            return (Span(f"  {printable(server_sentence(event))}", "warn"),)
         case RequestRepaired():
             return (Span(f"  the request was repaired: {printable('; '.join(event.repairs))}", "dim"),)
         case _:

@@ -10,6 +10,7 @@ from ullage.cli.text import printable
 from ullage.errors import InputError
 from ullage.events import Event
 from ullage.importers import Imported, Place, read, reader_for
+from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 
@@ -89,11 +90,11 @@ def _ends(place: Place, size: int) -> tuple[Imported, bool]:
 def _head_and_tail(path: Path, size: int) -> Imported:
     reader = reader_for(path)
     events: list[Event] = []
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(HEAD_BYTES)
         events += reader.feed(head[: head.rfind(b"\n") + 1].splitlines())
         file.seek(size - TAIL_BYTES)
-        file.readline()
-        events += reader.feed(file)
+        pass_over_line(file)
+        events += reader.feed(lines_of(file))
     events += reader.settle()
     return reader.imported(events, str(path))

@@ -70,9 +70,18 @@ def parser() -> argparse.ArgumentParser:
     about = "serve sessions over HTTP, with a page to watch and steer them"
     serve = commands.add_parser("serve", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_serve(serve)
+    _add_grants(commands)
+    _add_token(commands)
     about = "follow the session of another agent and show its window as its log grows"
     watch = commands.add_parser("watch", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_watch(watch)
+    about = "let a project's ullage.toml set more than harmless settings, as long as it stays as it is"
+    trust = commands.add_parser("trust", help=about, description=_sentence(about), allow_abbrev=False)
+    trust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
+    trust.add_argument("--list", action="store_true", help="list the projects you were asked about")
+    about = "forget what you answered about a project's ullage.toml"
+    untrust = commands.add_parser("untrust", help=about, description=_sentence(about), allow_abbrev=False)
+    untrust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
     about = "serve strict doubles of the providers on this machine, for tests and demonstrations"
     simulate = commands.add_parser("simulate", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_simulate(simulate)
@@ -130,9 +139,11 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
         "--tools",
         default="",
         metavar="NAMES",
-        help="built-in tools: read,write,edit,list,search,shell (default: those of ullage.toml, else none)",
+        help="built-in tools: read,write,edit,list,search,shell (default: those of ullage.toml, else none); write, "
+        "edit, shell and tools of MCP servers need your approval",
     )
     run.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    _add_sandbox(run)
     run.add_argument("--yes", action="store_true", help="allow every call that a person would be asked about")
     _add_endpoint(run)
     run.add_argument("--max-steps", type=_positive, metavar="N", help="at most N model calls (default 100)")
@@ -140,10 +151,23 @@ def _describe_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--events", action="store_true", help="print each event as a JSON line, the result as the last")
 
 
+def _add_sandbox(to: argparse._ActionsContainer) -> None:
+    to.add_argument(
+        "--sandbox",
+        default="",
+        choices=("workspace", "workspace+network", "off"),
+        help="what commands may reach: the root and no network (workspace, the default), with the network, or "
+        "everything the user may (off)",
+    )
+
+
 def _describe_serve(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
-        "--simulate", action="store_true", help="with a simulated model on this machine, to look around: no key needed"
+        "--simulate",
+        action="store_true",
+        help="with a simulated model and a store of its own, to look around: no key needed",
     )
+    serve.add_argument("--scenario", default="", metavar="FILE", help="with --simulate: what the model answers")
     where = serve.add_argument_group("where")
     where.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default 127.0.0.1: this machine only")
     where.add_argument("--port", type=int, default=8801, metavar="N", help="the port (default 8801; 0: a free one)")
@@ -151,22 +175,57 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         "--token",
         default="",
         metavar="TEXT",
-        help="what clients have to bring; needed for any other address (better: the variable ULLAGE_TOKEN)",
+        help="a token that allows everything (better: the variable ULLAGE_TOKEN, or `ullage token add`)",
+    )
+    where.add_argument(
+        "--tokens", default="", metavar="FILE", help="the file of `ullage token` (default: tokens.json in your data)"
+    )
+    where.add_argument(
+        "--public-url", default="", metavar="URL", help="the address of a proxy before it, as browsers see it"
     )
     where.add_argument("--store", default="", metavar="FILE", help="the sessions' database (default: the user's own)")
     agent = serve.add_argument_group("the agent, where ullage.toml does not say it")
     agent.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
     agent.add_argument(
-        "--tools", default="", metavar="NAMES", help="built-in tools: read,write,edit,list,search,shell (default: none)"
+        "--tools",
+        default="",
+        metavar="NAMES",
+        help="built-in tools: read,write,edit,list,search,shell (default: none); write, edit, shell and tools of MCP "
+        "servers need approval, on the page or over HTTP, unless the setting `approve` says otherwise",
     )
     agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    _add_sandbox(agent)
     _add_endpoint(agent)
+
+
+def _add_token(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "make, list and revoke the tokens of `ullage serve`"
+    token = commands.add_parser("token", help=about, description=_sentence(about), allow_abbrev=False)
+    actions = token.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+    add = actions.add_parser("add", help="make a token and show it once", allow_abbrev=False)
+    add.add_argument("name", metavar="NAME", help="what it is called in lists and logs")
+    add.add_argument(
+        "--scope",
+        action="append",
+        default=[],
+        metavar="SCOPES",
+        help="read, write, approve, admin, with commas between them (default read); write and approve include read, "
+        "admin includes all",
+    )
+    add.add_argument("--expires", default="90d", metavar="TIME", help="30d, 12h, 1y or never (default 90d)")
+    listing = actions.add_parser("list", help="show the tokens, without their text", allow_abbrev=False)
+    revoke = actions.add_parser("revoke", help="refuse a token from now on", allow_abbrev=False)
+    revoke.add_argument("name", metavar="NAME", help="the token's name")
+    for action in (add, listing, revoke):
+        action.add_argument("--file", default="", metavar="FILE", help="default: tokens.json in your data directory")
 
 
 def _describe_chat(chat: argparse.ArgumentParser) -> None:
     chat.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
     chat.add_argument(
-        "--simulate", action="store_true", help="talk to a simulated model on this machine: no key needed"
+        "--simulate",
+        action="store_true",
+        help="talk to a simulated model on this machine, with a store of its own: no key needed",
     )
     chat.add_argument("--scenario", default="", metavar="FILE", help="with --simulate: what the model answers")
     sessions = chat.add_argument_group("sessions")
@@ -179,11 +238,22 @@ def _describe_chat(chat: argparse.ArgumentParser) -> None:
         default="",
         metavar="NAMES",
         help="built-in tools: read,write,edit,list,search,shell, or none (default: those of ullage.toml, else "
-        "read,list,search); write, edit and shell ask first",
+        "read,list,search); write, edit, shell and tools of MCP servers need your approval",
     )
     agent.add_argument("--root", default=None, metavar="DIR", help="the directory that file tools are confined to")
+    _add_sandbox(agent)
     agent.add_argument("--yes", action="store_true", help="line by line: allow every call that asks first")
     _add_endpoint(agent)
+
+
+def _add_grants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "list what tools may do in projects without asking, or take it back"
+    grants = commands.add_parser("grants", help=about, description=_sentence(about), allow_abbrev=False)
+    grants.add_argument(
+        "action", nargs="?", choices=("list", "revoke"), default="list", help="list (default), or revoke"
+    )
+    grants.add_argument("ids", nargs="*", metavar="ID", help="which to revoke, as the list names them")
+    grants.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _describe_watch(watch: argparse.ArgumentParser) -> None:

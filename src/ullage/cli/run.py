@@ -11,24 +11,34 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import Final
 
 import msgspec
 
-from ullage.cli.agent_options import ASK_FIRST, agent_with_instructions, endpoint_settings, tool_names
+from ullage.cli.agent_options import (
+    ASK_FIRST,
+    agent_with_instructions,
+    endpoint_settings,
+    sandbox_settings,
+    tools_settings,
+    warn_of,
+)
 from ullage.cli.ask import question_of
+from ullage.cli.asking import Ask, Reply, ask_person, give
 from ullage.cli.footing import dollars
-from ullage.cli.live import Live, described
+from ullage.cli.live import Live
 from ullage.cli.screen import Screen
-from ullage.cli.text import counted, number, safe
+from ullage.cli.text import counted, json_text, number, safe
+from ullage.cli.trusting import project_settings
 from ullage.encoding import encode
 from ullage.errors import BadKey, SessionNotFound, SettingError
-from ullage.events import Event, MessageAdded
-from ullage.messages import ToolCallPart
+from ullage.events import Event
 from ullage.runtime.agent import Agent
-from ullage.runtime.session import Result, Session
+from ullage.runtime.approvals import Question
+from ullage.runtime.outcome import Result
+from ullage.runtime.session import Session
 from ullage.store.store import DraftPiece
 from ullage.wire.endpoints import endpoint_for
 
@@ -49,15 +59,18 @@ def agent_of(args: argparse.Namespace) -> Agent:
         args.model,
         system=args.system,
         environment={"ULLAGE_APPROVE": ASK_FIRST, **os.environ},
+        config=project_settings(os.environ),
         max_steps=args.max_steps,
         root=args.root,
-        tools=tool_names(args) or (),
+        **tools_settings(args),
+        **sandbox_settings(args),
         **endpoint_settings(args),
     )
 
 
 async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
     await _check(agent, args)
+    warn_of(agent)
     is_piped = args.json or args.events or not sys.stdout.isatty()
     screen = Screen(sys.stderr if is_piped else sys.stdout)
     live = Live(screen, shows_user=False, shows_text=not is_piped, shows_reasoning=screen.is_terminal)
@@ -68,8 +81,8 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
         await session.send(request)
         try:
             heard = print_event if args.events else None
-            await follow(session, live, after=before, approve=None if args.yes else ask_person, heard=heard)
-            result = await session.wait()
+            await follow(session, live, after=before, ask=None if args.yes else ask_person, heard=heard)
+            result = await session.wait(check=False)
         finally:
             live.end()
         print_result(result, session.id, args)
@@ -116,27 +129,18 @@ def canceller(session: Session) -> Callable[[], None]:
     return cancel
 
 
-Approve = Callable[[str], Awaitable[bool]]
-"""Asks a person about a call, described in words. Is cancelled when the turn is."""
-
-
 async def follow(
     session: Session,
     live: Live,
     *,
     after: int,
-    approve: Approve | None,
+    ask: Ask | None,
     heard: Callable[[Event | DraftPiece], None] | None = None,
 ) -> None:
-    """Show what happens until the session rests. ``approve`` asks a person; ``None`` allows everything.
+    """Show what happens until the session rests. ``ask`` asks a person; ``None`` allows everything.
 
     What a person was asked before ``after`` is asked again. ``heard`` gets each event as well.
     """
-    calls = {call.call_id: call for call in (await session.look()).ledger.loop.open}
-    names: dict[str, str] = {
-        call_id: described(ToolCallPart(id=call.part, call_id=call_id, name=call.name, arguments=call.arguments))
-        for call_id, call in calls.items()
-    }
     while True:
         async with aclosing(session.events(after=after, until_rest=True)) as events:  # type: ignore[type-var]
             async for event in events:
@@ -145,25 +149,24 @@ async def follow(
                 live.show(event, session.reading)
                 if not isinstance(event, DraftPiece):
                     after = event.seq
-                    names.update(_calls(event))
-        asked = [call.call_id for call in (await session.look()).ledger.loop.open if call.state == "asked"]
+        asked = await session.questions()
         if not asked:
             return
         live.end()
-        await _answer(session, asked[0], names.get(asked[0], asked[0]), approve)
+        await _answer(session, asked[0], ask)
 
 
-async def _answer(session: Session, call_id: str, what: str, approve: Approve | None) -> None:
+async def _answer(session: Session, question: Question, ask: Ask | None) -> None:
     """Ask about one call and pass the answer on; a cancel meanwhile is answer enough."""
-    if approve is None:
-        await session.approve(call_id, True)
+    if ask is None:
+        await give(session, question, Reply(True))
         return
-    asking = asyncio.ensure_future(approve(what))
-    moving = asyncio.ensure_future(_moved(session, call_id))
+    asking = asyncio.ensure_future(ask(question))
+    moving = asyncio.ensure_future(_moved(session, question.call_id))
     try:
         await asyncio.wait([asking, moving], return_when=asyncio.FIRST_COMPLETED)
         if not moving.done():
-            await session.approve(call_id, asking.result())
+            await give(session, question, asking.result())
     finally:
         for task in (asking, moving):
             task.cancel()
@@ -171,7 +174,7 @@ async def _answer(session: Session, call_id: str, what: str, approve: Approve | 
 
 
 async def _moved(session: Session, call_id: str) -> None:
-    """Until nobody waits for a word about this call any more."""
+    """Until this call needs no answer any more."""
     loop = (await session.look()).ledger.loop
     async with aclosing(session.events(after=max(0, loop.seq - 1))) as events:  # type: ignore[type-var]
         async for _ in events:
@@ -180,37 +183,13 @@ async def _moved(session: Session, call_id: str) -> None:
                 return
 
 
-def _calls(event: Event) -> Mapping[str, str]:
-    if not isinstance(event, MessageAdded):
-        return {}
-    return {part.call_id: described(part) for part in event.message.of_type(ToolCallPart)}
-
-
-async def ask_person(what: str) -> bool:
-    """Ask on the terminal; where there is none, the answer is no. Cancelling it leaves what was typed unread."""
-    if not sys.stdin.isatty():
-        print(f"Not allowed, since nobody can be asked: {what}. --yes allows everything.", file=sys.stderr)
-        return False
-    print(f"Allow {what}? [y/N] ", end="", file=sys.stderr, flush=True)
-    loop, typed = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(sys.stdin, typed.set)
-    try:
-        await typed.wait()
-    except asyncio.CancelledError:
-        print(file=sys.stderr)
-        raise
-    finally:
-        loop.remove_reader(sys.stdin)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def print_event(event: Event | DraftPiece) -> None:
     """One event as a JSON line: a ledger row as it is stored, or a piece of an answer as ``draft``."""
     if isinstance(event, DraftPiece):
         line = msgspec.json.encode({"type": "draft", **event._asdict()})
     else:
         line = encode(event)
-    sys.stdout.write(line.decode() + "\n")
+    sys.stdout.write(json_text(line) + "\n")
     sys.stdout.flush()
 
 
@@ -226,7 +205,7 @@ def print_result(result: Result, session: str, args: argparse.Namespace) -> None
             "error": None if result.error is None else type(result.error).__name__,
             "reading": msgspec.Raw(result.reading.to_json()),
         }
-        sys.stdout.write(msgspec.json.encode(whole).decode() + "\n")
+        sys.stdout.write(json_text(msgspec.json.encode(whole)) + "\n")
     elif not sys.stdout.isatty() and result.text:
         sys.stdout.write(safe(result.text) + "\n")
     sys.stdout.flush()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from ullage.cli.glyphs import Glyphs, glyphs_for
-from ullage.cli.text import Line, Span, plain
+from ullage.cli.text import Line, Span, json_text, plain
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -92,9 +92,9 @@ class Screen:
         self.stream.flush()
         raw = getattr(self.stream, "buffer", None)
         if raw is None:
-            self.stream.write(data.decode() + "\n")
+            self.stream.write(json_text(data) + "\n")
         else:
-            raw.write(data + b"\n")
+            raw.write(json_text(data).encode() + b"\n")
             raw.flush()
 
     def _encodable(self, text: str) -> str:

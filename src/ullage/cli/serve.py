@@ -16,11 +16,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.cli.agent_options import LOOKING, agent_with_instructions, endpoint_settings, tool_names
+from ullage.cli.agent_options import (
+    ASK_FIRST,
+    LOOKING,
+    agent_with_instructions,
+    endpoint_settings,
+    sandbox_settings,
+    tools_settings,
+    warn_of,
+)
 from ullage.cli.chat.simulated import simulated
-from ullage.errors import MissingExtra
+from ullage.cli.trusting import project_settings
+from ullage.errors import MissingExtra, SettingError
 from ullage.runtime.agent import Agent
-from ullage.store.sqlite import SqliteStore
+from ullage.server.tokens import FILE as TOKENS
+from ullage.server.tokens import TokenStore
+from ullage.store.calibration import data_directory
+from ullage.store.sqlite import FILE, SqliteStore
 
 TOKEN: Final = "ULLAGE_TOKEN"
 """The variable that holds the server's token: unlike an argument, no other program of the machine sees it."""
@@ -34,56 +46,98 @@ def run(args: argparse.Namespace) -> int:
         raise MissingExtra(
             f"`ullage serve` needs more than is installed ({problem.name}): pip install 'ullage[server]'"
         ) from problem
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     token = args.token or os.environ.get(TOKEN, "")
-    store = SqliteStore(Path(args.store).expanduser() if args.store else None)
+    if args.scenario and not args.simulate:
+        raise SettingError("--scenario is a script for the simulator: give --simulate as well.")
     with ExitStack() as stack:
-        environment: Mapping[str, str] | None = None
+        environment: Mapping[str, str] = dict(os.environ)
         if args.simulate:
-            simulation = stack.enter_context(simulated())
-            args.model = args.model or simulation.model
+            simulation = stack.enter_context(simulated(args.scenario, root=args.root, base_url=args.base_url))
             args.tools = args.tools or LOOKING
-            environment = {**os.environ, **simulation.environment}
-        listening = stack.enter_context(listener(args.host, args.port, token=token))
-        asyncio.run(_serve(args, token, store, listening, environment))
+            environment = simulation.within(environment)
+        store = SqliteStore(Path(args.store).expanduser() if args.store else data_directory(environment) / FILE)
+        tokens = TokenStore(Path(args.tokens).expanduser() if args.tokens else data_directory(environment) / TOKENS)
+        has_token = bool(token) or bool(tokens.read())
+        _log_without_secrets(environment, token)
+        listening = stack.enter_context(listener(args.host, args.port, has_token=has_token))
+        asyncio.run(_serve(args, token, tokens, store, listening, environment))
     print("Stopped. What was under way is gone on with by the next `ullage serve`.")
     return 0
+
+
+def _log_without_secrets(environment: Mapping[str, str], token: str) -> None:
+    """Warnings and errors go to standard error, with every key and token masked."""
+    from ullage.server.masking import MaskingFormatter, Secrets, secrets_in
+
+    handler = logging.StreamHandler(sys.stderr)
+    secrets = Secrets([token, *secrets_in(environment)])
+    handler.setFormatter(MaskingFormatter(secrets, "%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
 
 
 async def _serve(
     args: argparse.Namespace,
     token: str,
+    tokens: TokenStore,
     store: SqliteStore,
     listening: Any,
-    environment: Mapping[str, str] | None,
+    environment: Mapping[str, str],
 ) -> None:
+    from ullage.server.admission import host_name
     from ullage.server.app import application
     from ullage.server.guard import LOOPBACK
+    from ullage.server.masking import secrets_in
     from ullage.server.metrics import Metrics, measured
     from ullage.server.serving import is_loopback, serve, url_of
 
     metrics = Metrics()
     agent = agent_of(args, store=measured(store, metrics), environment=environment)
-    is_local = is_loopback(args.host)
+    warn_of(agent)
+    is_local, url = is_loopback(args.host), url_of(listening)
     try:
         await store.sessions(limit=1)  # a store that can't be opened is said before anything is promised
-        app = application(agent, metrics=metrics, token=token, names=LOOPBACK if is_local else ())
-        print(greeting(url_of(listening), agent.settings.model, is_local=is_local, has_token=bool(token)), flush=True)
+        names = {*LOOPBACK, host_name(url.partition("://")[2])} if is_local else set()
+        origins = set()
+        if args.public_url:
+            origin, name = public_address(args.public_url)
+            origins.add(origin)
+            names |= {name} if is_local else set()
+        app = application(
+            agent,
+            metrics=metrics,
+            token=token,
+            tokens=tokens,
+            names=names,
+            origins=origins,
+            hidden=secrets_in(environment),
+        )
+        has_token = bool(token) or tokens.read() is not None
+        print(greeting(url, agent.settings.model, is_local=is_local, has_token=has_token), flush=True)
         await serve(app, listening)
     finally:
         await store.close()
 
 
+def public_address(url: str) -> tuple[str, str]:
+    """The origin and the host name of ``--public-url``. Raises ``SettingError``."""
+    from ullage.server.admission import origin_of
+
+    try:
+        return origin_of(url)
+    except ValueError as problem:
+        raise SettingError(f"--public-url: {problem}") from problem
+
+
 def greeting(url: str, model: str, *, is_local: bool, has_token: bool) -> str:
     """Where it is, who reaches it, and what to do now."""
-    who = "this machine only" if is_local else "everybody who has the token"
+    who = "this machine only" if is_local else "everybody who has a token"
     said = f"Ullage serves {model or 'the model that each session names'} at {url} ({who})."
-    token = "; the page asks for the token" if has_token else ""
+    token = "; the page asks for a token" if has_token else ""
     return f"{said}\nOpen it in a browser{token}. {url}/schema/openapi.json describes the API. Ctrl-C stops it."
 
 
 def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, str] | None = None) -> Agent:
-    """The agent that the command line asks for, on top of files and environment; a session may say otherwise.
+    """The agent that the command line asks for, on top of files and environment: the ceiling of all its sessions.
 
     Raises ``SettingError``.
     """
@@ -91,9 +145,11 @@ def agent_of(args: argparse.Namespace, *, store: Any, environment: Mapping[str, 
         args.model or "",
         system=args.system,
         root=args.root,
-        tools=tool_names(args) or (),
         store=store,
-        environment=environment,
+        environment={"ULLAGE_APPROVE": ASK_FIRST, **(os.environ if environment is None else environment)},
+        config=() if args.simulate else project_settings(os.environ),
         yields=True,
+        **tools_settings(args),
+        **sandbox_settings(args),
         **endpoint_settings(args),
     )

@@ -6,9 +6,14 @@ safe to print, and every piece that is drawn goes through it.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_STEERING: Final = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that JSON allows in a text as they are and that a terminal obeys: DEL, the C1 controls (``\\x9b`` begins
+an escape sequence), line separators, and what changes the direction of writing."""
 
 
 class Span(NamedTuple):
@@ -31,6 +36,11 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable() and "  " not in text:
         return text
     return " ".join("".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text).split())
+
+
+def json_text(data: bytes) -> str:
+    """The same JSON value with every character escaped that would steer a terminal."""
+    return _STEERING.sub(lambda found: f"\\u{ord(found.group()):04x}", data.decode())
 
 
 def safe(text: str) -> str:

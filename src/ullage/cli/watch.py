@@ -22,13 +22,14 @@ from ullage.cli.screen import Screen
 from ullage.cli.scroll import Scroll
 from ullage.cli.session import UnusableSession
 from ullage.cli.sessions import SHORTEST_ID, full_id, no_session, short_id
-from ullage.cli.text import Line, Span, counted, number, printable
+from ullage.cli.text import Line, Span, counted, json_text, number, printable
 from ullage.cli.window_events import window_line
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CompactionCommitted, Event, MessageAdded, Pruned, ReadingTaken
 from ullage.importers import Imported, Place, find_sessions
 from ullage.importers.branching import branched
 from ullage.importers.growing import GrowingLog, Growth
+from ullage.importers.regular import open_regular
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.window import DEFAULT_TRIGGER
@@ -187,9 +188,9 @@ def _look(watched: Watched, place: Place, show: Shown | _JsonLines) -> None:
 def is_begun_only(path: Path) -> bool:
     """Whether a file does not even hold one whole line yet."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return b"\n" not in file.read(BEGUN_BYTES) and path.stat().st_size < BEGUN_BYTES
-    except OSError:
+    except (OSError, UnreadableInput):
         return False
 
 
@@ -330,7 +331,7 @@ class _JsonLines:
         """Nothing is open."""
 
     def _write(self, whole: dict[str, object]) -> None:
-        sys.stdout.write(msgspec.json.encode(whole).decode() + "\n")
+        sys.stdout.write(json_text(msgspec.json.encode(whole)) + "\n")
         sys.stdout.flush()
 
 

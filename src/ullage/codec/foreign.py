@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
-DEEPEST = 100
-"""Levels of nesting read from a foreign value; what lies deeper is named, not read. Real bodies stay below 30."""
+from ullage.bounds import json_excess
+from ullage.envelope import JSON_DEPTH
+
+_TOO_DEEP = f"<nested deeper than {JSON_DEPTH} levels>"
 
 
 def as_plain(value: Any, depth: int = 0) -> Any:
@@ -19,8 +21,8 @@ def as_plain(value: Any, depth: int = 0) -> Any:
     SDK objects are read through ``model_dump`` (pydantic), ``to_dict`` (protobuf wrappers, older SDKs) or their
     attributes. A value with none of these becomes its ``str``. Never raises on a well-behaved object.
     """
-    if depth > DEEPEST:
-        return f"<nested deeper than {DEEPEST} levels>"
+    if depth > JSON_DEPTH:
+        return _TOO_DEEP
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping):
@@ -40,19 +42,26 @@ def as_plain(value: Any, depth: int = 0) -> Any:
 
 
 def parse_json(data: bytes | str) -> Any:
-    """JSON as Python's own reader takes it: NaN and Infinity are let through. Raises ``ValueError``."""
-    try:
-        return json.loads(data)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    """JSON as Python's own reader takes it: NaN and Infinity are let through.
+
+    Raises ``ValueError``, also for JSON that is nested too deep or holds too many values.
+    """
+    if excess := json_excess(data):
+        raise ValueError(excess)
+    return json.loads(data)
 
 
 def to_raw(value: Any) -> msgspec.Raw:
-    """The value as JSON that any reader takes: what JSON can't hold (NaN, huge numbers, lone surrogates) is spelt."""
+    """The value as JSON that any reader takes: what JSON can't hold (NaN, huge numbers, lone surrogates) is spelt.
+
+    What lies deeper than ``JSON_DEPTH`` levels is named, not read.
+    """
     return msgspec.Raw(msgspec.json.encode(_jsonable(value)))
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: Any, depth: int = 0) -> Any:
+    if depth > JSON_DEPTH:
+        return _TOO_DEEP
     match value:
         case str():
             return value if _is_unicode(value) else value.encode("utf-8", "backslashreplace").decode()
@@ -63,9 +72,9 @@ def _jsonable(value: Any) -> Any:
         case float():
             return value if math.isfinite(value) else str(value)
         case Mapping():
-            return {_jsonable(str(key)): _jsonable(item) for key, item in value.items()}
+            return {_jsonable(str(key)): _jsonable(item, depth + 1) for key, item in value.items()}
         case list() | tuple():
-            return [_jsonable(item) for item in value]
+            return [_jsonable(item, depth + 1) for item in value]
         case _:
             return str(value)
 

@@ -38,7 +38,6 @@ class _Kind(NamedTuple):
     """What all messages are made for: where it differs, they have to be made again."""
 
     target: Target
-    stored: bool
     policy: ReasoningPolicy
     is_marked: bool
 
@@ -66,7 +65,7 @@ class _History:
         self.given: tuple[Message, ...] = ()
         self.media = SeenMedia()
         self.encoded = messages_for(kind.target.wire)
-        self.repair = GrowingRepair(kind.target, stored=kind.stored)
+        self.repair = GrowingRepair(kind.target)
         self.selection = GrowingSelection(kind.policy, kind.target)
 
     def add(self, request: Request, options: Options) -> bool:
@@ -162,7 +161,7 @@ def _is_plain(request: Request, options: Options) -> bool:
 
 
 def _kind(request: Request, policy: ReasoningPolicy, options: Options) -> _Kind:
-    return _Kind(target_of(request), request.params.get("store") is True, policy, options.cache is not None)
+    return _Kind(target_of(request), policy, options.cache is not None)
 
 
 def _bare(request: Request) -> Request:

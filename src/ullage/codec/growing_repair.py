@@ -42,11 +42,10 @@ def repaired_head(request: Request, target: Target) -> Head:
 
 
 class GrowingRepair:
-    """Repairs the messages of one session as they come, for one target."""
+    """Repairs the messages of one session as they come, for one target. The provider keeps nothing of them."""
 
-    def __init__(self, target: Target, *, stored: bool) -> None:
+    def __init__(self, target: Target) -> None:
         self._target = target
-        self._stored = stored
         self._pairing = Pairing()
         self._legal = LegalMessages(target)
         self._loop = ToolLoop()
@@ -62,7 +61,7 @@ class GrowingRepair:
         """
         target = self._target
         sounds, extra, moved, names, turns = self._notes
-        judged = (sound_message(one, target, sent, self._stored, sounds) for one in messages)
+        judged = (sound_message(one, target, sent, False, sounds) for one in messages)
         paired = self._pairing.add([one for one in judged if one is not None], extra, moved)
         if paired is None:
             return None

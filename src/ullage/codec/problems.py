@@ -13,11 +13,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from ullage.codec.overflow import Wording, recognise
-from ullage.codec.raw import parse
+from ullage.codec.raw import is_dense, parse
+from ullage.envelope import ERROR_WORDS_CHARS
 from ullage.errors import (
     BadKey,
     BodyTooLarge,
     ContentFiltered,
+    DamagedAnswer,
+    ModelLoading,
     NotFound,
     Overflow,
     Overloaded,
@@ -60,6 +63,13 @@ _KINDS: Final[tuple[_Kind, ...]] = (
         r"|RESOURCE_EXHAUSTED|current quota|quota exceeded",
         "is being asked too often",
     ),
+    _Kind(
+        ModelLoading,
+        # llama.cpp (tools/server/README.md, 503 "Loading model"), Hugging Face inference ("is currently loading"),
+        # Ollama and LM Studio behind proxies ("model is loading", "loading model").
+        r"loading model|model (?:\S+ )?is (?:currently |still )?(?:loading|being loaded)|model_loading",
+        "is still loading the model",
+    ),
     _Kind(Overloaded, r"overloaded|server is busy|at capacity|^UNAVAILABLE$", "has no capacity now"),
     _Kind(
         ContentFiltered,
@@ -69,8 +79,11 @@ _KINDS: Final[tuple[_Kind, ...]] = (
     ),
     _Kind(
         BadKey,
-        r"authentication_error|invalid[_ ]api[_ ]key|incorrect api key|api key not valid|api_key_invalid"
-        r"|unauthenticated",
+        r"authentication_error|invalid[_ -]*api[_ -]*key|incorrect api key|api[_ -]?key (?:not (?:valid|found)|expired)"
+        r"|unauthenticated|authentication error\b|invalid proxy server token|token_not_found_in_db"
+        r"|no api[_ -]?key (?:was |is )?(?:passed|provided|found)|invalid subscription key"
+        r"|invalid (?:access|bearer) token|expired[_ ](?:api[_ ])?key"
+        r"|authentication (?:fails|failed)|invalid authentication",
         "does not accept the key",
     ),
     _Kind(PermissionDenied, r"permission_(?:error|denied)|long context beta", "does not let this key do that"),
@@ -99,6 +112,7 @@ _NEXT: Final[dict[type[ProviderError], str]] = {
     QuotaExhausted: "Add credit or change the plan.",
     RateLimited: "Wait, then try again.",
     Overloaded: "Wait, then try again.",
+    ModelLoading: "Wait until the model is loaded, then try again.",
     ServerError: "Try again.",
     ContentFiltered: "Change what is sent.",
     RequestRejected: "Look at the request with --raw.",
@@ -120,6 +134,11 @@ _REQUEST_IDS: Final = (
     "cf-ray",
     "x-goog-request-id",
 )
+_PAGE: Final = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
+_HIDDEN: Final = re.compile(r"<(?:style|script)[^<>]*>[^<]*", re.IGNORECASE)
+_TAG: Final = re.compile(r"<[^<>]*>")
+_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_SHORT: Final = 300
 _WAIT: Final = re.compile(r"(?:retry|try again) (?:in|after) (\d+(?:\.\d+)?) ?(ms|m(?:in)?|s)?", re.IGNORECASE)
 
 
@@ -131,8 +150,9 @@ def read_problem(
     Always gives one, also for a body that is empty, HTML or cut. Never holds a key.
     """
     lowered = {name.lower(): value for name, value in headers.items()}
-    value = parse(body) if body.strip() else None
-    text = _heard(value) if value is not None and not isinstance(value, str) else body.decode("utf-8", "replace")
+    value = parse(body) if body.strip() and not is_dense(body) else None
+    whole = _heard(value) if value is not None and not isinstance(value, str) else body.decode("utf-8", "replace")
+    text = _readable(whole)[:ERROR_WORDS_CHARS]
     return _error(
         who=provider or wire,
         status=status,
@@ -143,6 +163,29 @@ def read_problem(
         request_id=next((lowered[name] for name in _REQUEST_IDS if name in lowered), _request_id(value)),
         silent=not body.strip() and status in (400, 413) and provider in ("cerebras", "mistral"),
         model=model,
+    )
+
+
+def problem_in_body(who: str, data: bytes, what: str) -> ProviderError:
+    """The error that is in a place where an answer belongs: its own words where it says any, else that it is none.
+
+    ``who`` answered, and ``what`` is what came: a content type, for example.
+    """
+    value = parse(data) if data.strip() and not is_dense(data) else None
+    if isinstance(value, Mapping) and (value.get("error") or _message(value)):
+        return _error(
+            who=who,
+            status=_status_in(value),
+            text=_heard(value),
+            said=_message(value),
+            code=_code(value),
+            retry_after_s=_retry_after({}, value, _heard(value)),
+            request_id=_request_id(value),
+        )
+    quoted = _visible(strike_keys(_readable(data.decode("utf-8", "replace")).strip())[:_SHORT])
+    tail = f" It begins: “{quoted}”." if quoted else ""
+    return DamagedAnswer(
+        f"{who} answered with {what}, which is no model's answer.{tail} Check the address; a proxy may have answered."
     )
 
 
@@ -165,6 +208,19 @@ def problem_in_stream(wire: str, fields: Mapping[str, Any]) -> ProviderError:
     )
 
 
+def _readable(text: str) -> str:
+    """The words of an HTML page in one line; any other text as it is."""
+    text = text[:ERROR_WORDS_CHARS]
+    if not _PAGE.match(text):
+        return text
+    return " ".join(_TAG.sub(" ", _HIDDEN.sub(" ", text)).split())
+
+
+def _visible(text: str) -> str:
+    """The text without what would steer a terminal or hide a part of it."""
+    return _UNSEEN.sub("", text)
+
+
 def strike_keys(text: str) -> str:
     """The text without anything that looks like a key."""
     return _SECRET.sub("[key]", text)
@@ -182,12 +238,12 @@ def _error(
     silent: bool = False,
     model: str = "",
 ) -> ProviderError:
-    quoted = strike_keys(said.strip())[:LONGEST]
+    quoted = _visible(strike_keys(said.strip())[:LONGEST])
     where = f"{who}{f' ({model})' if model else ''}"
     number = "" if status is None else f" [{status}]"
     tail = f" It says: “{quoted}”." if quoted else ""
     verdict = recognise(413 if silent else status, text)
-    code = strike_keys(code)
+    code = _visible(strike_keys(code[:_SHORT]))
     if verdict is not None:
         kind, what = _overflow_of(verdict.wording)
         measures = verdict.measures

@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from ullage.bounds import json_excess
 from ullage.codec.foreign import parse_json, to_raw
+from ullage.envelope import DENSE_ABOVE_BYTES, DENSE_MARKS
 
 Fields = dict[str, msgspec.Raw]
 """An object whose values are still the bytes they came in."""
@@ -18,8 +20,20 @@ _items = msgspec.json.Decoder(list[msgspec.Raw])
 _encode = msgspec.json.Encoder().encode
 
 
+def is_dense(data: bytes) -> bool:
+    """Whether large JSON holds so many marks that reading it would take long or exhaust memory."""
+    if len(data) <= DENSE_ABOVE_BYTES:
+        return False
+    return sum(data.count(mark) for mark in (b'"', b",", b"\\", b"[", b"{")) > DENSE_MARKS
+
+
 def parse(data: bytes | msgspec.Raw) -> Any:
-    """The value, lone surrogates, NaN and broken UTF-8 let through; ``None`` for what is no JSON."""
+    """The value, lone surrogates, NaN and broken UTF-8 let through.
+
+    ``None`` for what is no JSON, is nested too deep or holds too many values.
+    """
+    if json_excess(data):
+        return None
     try:
         return _plain.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -42,7 +56,7 @@ def parse_object(data: bytes | msgspec.Raw) -> dict[str, Any]:
 
 def fields_of(data: bytes | msgspec.Raw | None) -> Fields:
     """The object with its values as they came; an empty one for anything that is no object."""
-    if data is None:
+    if data is None or json_excess(data):
         return {}
     try:
         return _fields.decode(data)
@@ -53,7 +67,7 @@ def fields_of(data: bytes | msgspec.Raw | None) -> Fields:
 
 def items_of(data: bytes | msgspec.Raw | None) -> list[msgspec.Raw]:
     """The items of a list as they came; none for anything that is no list."""
-    if data is None:
+    if data is None or json_excess(data):
         return []
     try:
         return _items.decode(data)

@@ -57,7 +57,7 @@ def repair(request: Request, *, policy: ReasoningPolicy = EVERYTHING) -> Repaire
     system = tuple(sound_system(block, notes) for block in request.system if block.text)
     tools, names = legal_tools(request.tools, target, notes)
     sent = None if policy == EVERYTHING else _sent(request, policy)
-    stored = request.params.get("store") is True or bool(request.chained)
+    stored = bool(request.chained)
     sound = [
         kept
         for message in request.messages

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from ullage.bounds import json_excess
 from ullage.codec.foreign import parse_json, to_raw
 from ullage.codec.repair_notes import Notes
 from ullage.codec.repair_targets import Target
@@ -142,8 +143,10 @@ def is_free_text(part: ToolCallPart) -> bool:
 def sound_arguments(written: str) -> str:
     """The arguments as a JSON object in text: as written where they are one, otherwise a stand-in that holds them."""
     try:
+        if json_excess(written):
+            raise msgspec.DecodeError("beyond the limits")
         _object.decode(written)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeEncodeError):
         if not written.strip():
             return "{}"
     else:

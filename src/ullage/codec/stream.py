@@ -7,8 +7,9 @@ A decoder belongs to one model call::
         for out in decoder.feed(event): ...
     answer = decoder.finish(complete=True)
 
-``feed`` never raises for what a server may send: a broken event is ignored, an error sent inside the stream comes out
-as ``StreamFailed``. ``finish(complete=False)`` is for a connection that broke. Cancelling between two feeds is safe:
+``feed`` never raises for what a server may send: an event that is damaged or exceeds a limit ends the answer as
+``dropped``, what comes behind it is passed over, and an error sent inside the stream comes out as ``StreamFailed``.
+``finish(complete=False)`` is for a connection that broke. Cancelling between two feeds is safe:
 ``finish(complete=False)`` then gives what was delivered so far.
 """
 
@@ -111,7 +112,7 @@ class Decoder(Protocol):
         ...
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        """What the event adds, in order. Never raises for foreign data, ignores what it doesn't know."""
+        """What the event adds, in order. Never raises for foreign data, ignores kinds of event it doesn't know."""
         ...
 
     def finish(self, complete: bool) -> Answer:

@@ -23,10 +23,12 @@ from typing import ClassVar
 
 import ullage.importers.fields as f
 from ullage.codec.usage import normalise
+from ullage.errors import UnreadableInput
 from ullage.importers.claude_attachments import Attachments
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
+from ullage.importers.regular import open_regular
 from ullage.importers.tree import Tree
 from ullage.messages import Message, Origin, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from ullage.usage import Usage
@@ -479,9 +481,9 @@ def subagent_logs(path: Path, session: str) -> list[Path]:
 
 def _belongs(path: Path, session: str) -> bool:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             first = decode_line(file.readline(1_000_000))
-    except (OSError, Unusable):
+    except (OSError, UnreadableInput, Unusable):
         return False
     return isinstance(first, dict) and f.text(first, "sessionId") == session
 

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from ullage.envelope import DOCUMENT_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event
 from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
@@ -25,6 +26,7 @@ from ullage.importers.pi import recognise as recognise_pi
 from ullage.importers.plain import PlainReader
 from ullage.importers.plain import recognise as recognise_plain
 from ullage.importers.reader import Reader
+from ullage.importers.regular import lines_of, open_regular, read_regular
 from ullage.importers.ullage import UllageReader
 from ullage.importers.ullage import recognise as recognise_ullage
 from ullage.importers.ullage_database import is_own_database, read_own_database
@@ -32,9 +34,6 @@ from ullage.importers.ullage_database import is_own_database, read_own_database
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
 """How much of a file is looked at: programs name themselves within the first lines, but a line may hold an image."""
-
-LARGEST_DOCUMENT = 512 * 1024 * 1024
-"""Bytes of a file without line structure above which it is not read: it has to be held in memory as a whole."""
 
 _COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x1f\x8b": "gunzip", b"PK\x03\x04": "unzip", b"\xfd7zXZ": "xz -d"}
 
@@ -111,11 +110,11 @@ def _read_directory(where: Path, session: str) -> Imported:
 
 
 def _head(where: Path) -> bytes:
-    try:
-        with where.open("rb") as file:
+    with open_regular(where) as file:
+        try:
             return file.read(65_536)
-    except OSError as problem:
-        raise UnreadableInput(f"{where} can't be opened: {problem.strerror or problem}.") from problem
+        except OSError as problem:
+            raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
 
 
 def _read_text(where: Path, head: bytes) -> Imported:
@@ -139,19 +138,19 @@ def _read_lines(where: Path, kind: type[Reader]) -> Imported:
 
 
 def _feed(reader: Reader, where: Path) -> list[Event]:
-    try:
-        with where.open("rb") as file:
-            return reader.feed(file)
-    except OSError as problem:
-        raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
+    with open_regular(where) as file:
+        try:
+            return reader.feed(lines_of(file))
+        except OSError as problem:
+            raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
 
 
 def _lines(where: Path) -> Iterator[bytes]:
     """The lines of a file that is read beside another; one that can't be opened has none."""
     try:
-        with where.open("rb") as file:
-            yield from file
-    except OSError:
+        with open_regular(where) as file:
+            yield from lines_of(file)
+    except (OSError, UnreadableInput):
         return
 
 
@@ -161,15 +160,9 @@ def _read_document(where: Path, head: bytes, tried: tuple[FormatMiss, ...]) -> I
         what = "it is empty" if not head.strip(b"\0 \t\r\n") else "it holds no JSON"
         raise NotASession(f"{where} ({what})", tried)
     try:
-        if where.stat().st_size > LARGEST_DOCUMENT:
-            raise UnreadableInput(
-                f"{where} is one JSON value of more than {LARGEST_DOCUMENT >> 20} MB: too large to read."
-            )
-        document = read_document(where.read_bytes())
-    except OSError as problem:
-        raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
-    except Unusable:
-        raise NotASession(f"{where} (it holds no JSON)", tried) from None
+        document = read_document(read_regular(where, most=DOCUMENT_BYTES))
+    except Unusable as why:
+        raise NotASession(f"{where} (it holds no JSON that can be read: {why})", tried) from None
     chosen, tried = _recognise([document.value])
     if chosen is None:
         raise NotASession(str(where), tried)
@@ -190,15 +183,15 @@ def _sample(where: Path) -> list[object]:
     """The JSON values among the first lines of a file."""
     found: list[object] = []
     size = 0
-    try:
-        with where.open("rb") as file:
-            for line in islice(file, SAMPLE_LINES):
+    with open_regular(where) as file:
+        try:
+            for line in islice(lines_of(file), SAMPLE_LINES):
                 size += len(line)
                 found += _decoded([line])
                 if size > SAMPLE_BYTES:
                     break
-    except OSError as problem:
-        raise UnreadableInput(f"{where} can't be opened: {problem.strerror or problem}.") from problem
+        except OSError as problem:
+            raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
     return found
 
 

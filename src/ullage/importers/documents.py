@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from ullage.bounds import TOO_DEEP, TOO_MANY
+from ullage.envelope import DOCUMENT_VALUES
 from ullage.importers.fields import Unusable, decode_line
 
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
@@ -27,13 +29,14 @@ def read_document(data: bytes) -> Document:
     it can be read.
     """
     try:
-        return Document(decode_line(data), False)
-    except Unusable:
-        pass
+        return Document(decode_line(data, values=DOCUMENT_VALUES), False)
+    except Unusable as why:
+        if str(why) in (TOO_DEEP, TOO_MANY):
+            raise
     complete = _complete_part(data.strip(b"\0 \t\r\n"))
     if complete is None:
         raise Unusable("torn: no complete JSON value")
-    return Document(decode_line(complete), True)
+    return Document(decode_line(complete, values=DOCUMENT_VALUES), True)
 
 
 def _complete_part(data: bytes) -> bytes | None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from ullage.bounds import TOO_DEEP, json_excess, may_be_deep, may_be_many, value_excess
+from ullage.envelope import JSON_VALUES
 from ullage.messages import clean_text
 
 Fields = dict[str, Any]
@@ -24,22 +26,34 @@ class Unusable(Exception):
     """
 
 
-def decode_line(line: bytes) -> Any:
+def decode_line(line: bytes, *, values: int = JSON_VALUES) -> Any:
     """The JSON value of one line. Raises ``Unusable`` for what is none: torn, cut short, NUL bytes.
 
+    A line that is nested deeper than ``JSON_DEPTH`` or holds more than so many ``values`` is unusable too.
     A lone surrogate, NaN or a byte that is no UTF-8 does not make a line unusable: Python's own reader takes them.
     """
     text = line.strip(b"\0 \t\r\n")
     if not text:
         raise Unusable("NUL bytes instead of a line")
+    if may_be_many(text, values) and (excess := json_excess(text, values=values)):
+        raise Unusable(excess)
     try:
-        return _decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
+        value = _decode(text)
+    except RecursionError:
+        raise Unusable(TOO_DEEP) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _decode_carefully(text, values)
+    if may_be_deep(text) and (excess := value_excess(value)):  # a value is quicker to judge than its text
+        raise Unusable(excess)
+    return value
+
+
+def _decode_carefully(text: bytes, values: int) -> Any:
+    """The value of text that the fast decoder refuses. Raises ``Unusable``."""
+    if excess := json_excess(text, values=values):
+        raise Unusable(excess)
     try:
         return _joined(json.loads(text.decode("utf-8", "replace")))
-    except RecursionError:
-        raise Unusable("nested too deep") from None
     except ValueError:
         raise Unusable("torn: no complete JSON value") from None
 

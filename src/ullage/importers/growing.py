@@ -11,8 +11,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
+from ullage.envelope import LOG_LINE_BYTES
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import Event
 from ullage.importers.branching import branched
@@ -20,6 +21,7 @@ from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.importers.detect import SAMPLE_BYTES, SAMPLE_LINES, read, reader_for
 from ullage.importers.imported import Imported
 from ullage.importers.reader import Reader
+from ullage.importers.regular import PIECE_BYTES, lines_of, open_regular
 
 TAIL_BYTES: Final = 256
 """Of what was read, how much is compared to see whether the file is still the same one."""
@@ -62,6 +64,8 @@ class GrowingLog:
         """Bytes of whole lines that were read."""
         self._partial = b""
         self._tail = b""
+        self._is_inside_long_line = False
+        """The line that is being written is longer than one may be, and was told as such."""
         self._has_begun = False
         self._children: dict[Path, tuple[_Stamp, list[bytes]]] = {}
 
@@ -116,7 +120,7 @@ class GrowingLog:
                 return "the log was cut"
             if self._inode and stat.st_ino != self._inode:
                 return "the log was replaced by another file"
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 file.seek(self._offset - len(self._tail))
                 same = file.read(len(self._tail)) == self._tail
         except OSError as problem:
@@ -125,6 +129,7 @@ class GrowingLog:
 
     def _forget(self) -> None:
         self._reader, self._offset, self._partial, self._tail = None, 0, b"", b""
+        self._is_inside_long_line = False
 
     # -- lines --
 
@@ -153,16 +158,33 @@ class GrowingLog:
     def _new_lines(self) -> Iterator[bytes]:
         """The lines that are whole by now; what follows them is kept in ``_partial``."""
         self._partial = b""
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             self._inode = os.fstat(file.fileno()).st_ino
             file.seek(self._offset)
-            for line in file:
-                if not line.endswith(b"\n"):
+            if self._is_inside_long_line and not self._passes_over(file):
+                return
+            while line := file.readline(LOG_LINE_BYTES + 1):
+                is_whole = line.endswith(b"\n")
+                if not is_whole and len(line) <= LOG_LINE_BYTES:
                     self._partial = line
                     return
-                self._offset += len(line)
-                self._tail = (self._tail + line[-TAIL_BYTES:])[-TAIL_BYTES:]
+                self._was_read(line)
                 yield line
+                if not is_whole and not self._passes_over(file):
+                    return
+
+    def _passes_over(self, file: BinaryIO) -> bool:
+        """Read on to the end of a line that is too long; False where its end is not written yet."""
+        while piece := file.readline(PIECE_BYTES):
+            self._was_read(piece)
+            if piece.endswith(b"\n"):
+                break
+        self._is_inside_long_line = not piece
+        return bool(piece)
+
+    def _was_read(self, data: bytes) -> None:
+        self._offset += len(data)
+        self._tail = (self._tail + data[-TAIL_BYTES:])[-TAIL_BYTES:]
 
     def _usages_of(self, child: Path) -> list[bytes]:
         """The lines of a subagent's log that say what it used."""
@@ -171,9 +193,9 @@ class GrowingLog:
         if known is not None and known[0] == stamp:
             return known[1]
         try:
-            with child.open("rb") as file:
-                lines = [line for line in file if b'"usage"' in line]
-        except OSError:
+            with open_regular(child) as file:
+                lines = [line for line in lines_of(file) if b'"usage"' in line]
+        except (OSError, UnreadableInput):
             lines = []
         self._children[child] = (stamp, lines)
         return lines

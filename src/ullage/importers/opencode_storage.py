@@ -7,25 +7,24 @@ Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/storage/s
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import ullage.importers.fields as f
 from ullage.codec.usage import normalise
+from ullage.envelope import DATABASE_CELL_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
+from ullage.importers.database import Database, as_text, open_database
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.imported import Imported
 from ullage.importers.opencode import OpenCodeSession
+from ullage.importers.regular import read_regular
 from ullage.messages import SystemBlock, clean_text
 
 SQLITE_MAGIC = b"SQLite format 3\0"
-BUSY_TIMEOUT_S = 2.0
 
 Row = dict[str, Any]
 
@@ -86,8 +85,8 @@ def stored_in_directory(storage: Path) -> list[tuple[Path, StoredSession]]:
 
 def _load(path: Path) -> Fields | None:
     try:
-        value = decode_line(path.read_bytes())
-    except (OSError, Unusable):
+        value = decode_line(read_regular(path, most=DATABASE_CELL_BYTES))
+    except (UnreadableInput, Unusable):
         return None
     return value if isinstance(value, dict) else None
 
@@ -118,40 +117,16 @@ def read_database(path: Path, session: str = "") -> Imported:
 
     Raises ``UnreadableInput`` for a database that can't be opened or is damaged, ``NotASession`` when it holds none.
     """
-    try:
-        with closing(_open(path)) as database:
-            return _read(database, path, session)
-    except sqlite3.Error as problem:
-        raise UnreadableInput(
-            f"The database {path} can't be read: {problem}. Is it damaged, or not OpenCode's?"
-        ) from problem
+    with open_database(path, whose="OpenCode's") as database:
+        return _read(database, path, session)
 
 
 def stored_in_database(path: Path) -> list[StoredSession]:
     """The sessions of a database, newest first, without those of subagents. Raises ``UnreadableInput``."""
-    try:
-        with closing(_open(path)) as database:
-            rows = [row for row in _select(database, "sessions") if not row.get("parent_id")]
-    except sqlite3.Error as problem:
-        raise UnreadableInput(f"{path} can't be read: {problem}.") from problem
+    with open_database(path, whose="OpenCode's") as database:
+        rows = [row for row in _select(database, "sessions") if not row.get("parent_id")]
     found = [_stored(row, row.get("time_updated")) for row in rows]
     return sorted(found, key=lambda each: each.updated, reverse=True)
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    """Open for reading only. Where its log can't be shared (a read-only directory) it is read as it stands on disk."""
-    where = f"file:{quote(str(path.absolute()))}"
-    try:
-        database = sqlite3.connect(f"{where}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
-        try:
-            database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.Error:
-            database.close()
-            raise
-    except sqlite3.OperationalError:
-        database = sqlite3.connect(f"{where}?mode=ro&immutable=1", uri=True)
-    database.text_factory = bytes
-    return database
 
 
 @cache
@@ -162,18 +137,13 @@ def _queries() -> dict[str, str]:
     return {name.strip(): query for name, _, query in named}
 
 
-def _select(database: sqlite3.Connection, query: str, *values: str) -> Iterator[Row]:
+def _select(database: Database, query: str, *values: str) -> Iterator[Row]:
     """The rows of a named query, one after the other. Raises ``sqlite3.Error``."""
-    cursor = database.execute(_queries()[query], values)
-    names = [str(column[0]) for column in cursor.description]
-    for row in cursor:
-        yield {
-            name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-            for name, value in zip(names, row, strict=True)
-        }
+    for row in database.rows(_queries()[query], *values):
+        yield {name: as_text(value) for name, value in row.items()}
 
 
-def _read(database: sqlite3.Connection, path: Path, wanted: str) -> Imported:
+def _read(database: Database, path: Path, wanted: str) -> Imported:
     tables = {f.text(row, "name") for row in _select(database, "tables")}
     if "session" not in tables or not tables & {"message", "session_message"}:
         missed = FormatMiss("opencode", "a database without the tables session and message")
@@ -223,7 +193,7 @@ def _value(text: object) -> Fields:
     return value if isinstance(value, dict) else {}
 
 
-def _newer_form(database: sqlite3.Connection, tables: set[str], session: str) -> bool:
+def _newer_form(database: Database, tables: set[str], session: str) -> bool:
     """Whether ``session_message`` tells more of this session than ``message`` with ``part``."""
     newest = {
         table: max((f.seconds(row.get("newest")) for row in _select(database, query, session)), default=0.0)
@@ -233,7 +203,7 @@ def _newer_form(database: sqlite3.Connection, tables: set[str], session: str) ->
     return newest.get("session_message", 0) > newest.get("message", 0)
 
 
-def _read_messages(database: sqlite3.Connection, session: OpenCodeSession) -> None:
+def _read_messages(database: Database, session: OpenCodeSession) -> None:
     parts: dict[str, list[Fields]] = {}
     for row in _select(database, "parts", session.rows.session):
         data = _value(row.get("data"))
@@ -249,7 +219,7 @@ def _read_messages(database: sqlite3.Connection, session: OpenCodeSession) -> No
             session.skips.add(0, "torn: a message that is no complete JSON")
 
 
-def _read_rows(database: sqlite3.Connection, session: OpenCodeSession) -> None:
+def _read_rows(database: Database, session: OpenCodeSession) -> None:
     for row in _select(database, "rows", session.rows.session):
         data = _value(row.get("data"))
         try:
@@ -260,7 +230,7 @@ def _read_rows(database: sqlite3.Connection, session: OpenCodeSession) -> None:
             session.skips.add(session.count, str(why))
 
 
-def _child_steps(database: sqlite3.Connection, session: str) -> Iterator[tuple[Fields, Fields]]:
+def _child_steps(database: Database, session: str) -> Iterator[tuple[Fields, Fields]]:
     messages = {f.text(row, "id"): _value(row.get("data")) for row in _select(database, "messages", session)}
     for row in _select(database, "finished_steps", session):
         part = _value(row.get("data"))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ullage.errors import InputError
 from ullage.importers.detect import read, reader_for
 from ullage.importers.opencode_storage import stored_in_database, stored_in_directory
+from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage.importers.ullage_database import FILE, own_directory, own_sessions
 
 HEAD_LINES = 200
@@ -85,13 +86,13 @@ def glance(place: Place) -> Glance:
         return _whole(place)
     try:
         reader = reader_for(place.path)
-        with place.path.open("rb") as file:
-            events = reader.feed(islice(file, HEAD_LINES))
-            size = place.path.stat().st_size
+        with open_regular(place.path) as file:
+            events = reader.feed(islice(lines_of(file), HEAD_LINES))
+            size = os.fstat(file.fileno()).st_size
             if size > file.tell() + TAIL_BYTES:
                 file.seek(size - TAIL_BYTES)
-                file.readline()
-            events += reader.feed(file)
+                pass_over_line(file)
+            events += reader.feed(lines_of(file))
     except (InputError, OSError):
         return Glance(place.title, place.cwd, "")
     reader.settle()

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
+from ullage.envelope import LOG_LINE_BYTES
 from ullage.events import Event
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.imported import Imported, SkippedLines
 from ullage.importers.rows import Rows
 
-LONGEST_LINE = 256 * 1024 * 1024
-"""Bytes of a line above which it is not decoded. Real lines hold at most a few images (under 40 MB)."""
+TOO_LONG = f"longer than {LOG_LINE_BYTES >> 20} MB"
 
 TITLE_LENGTH = 80
 
@@ -42,8 +42,8 @@ class Reader(ABC):
             if line.isspace() or not line:
                 continue
             try:
-                if len(line) > LONGEST_LINE:
-                    raise Unusable(f"longer than {LONGEST_LINE >> 20} MB")
+                if len(line) > LOG_LINE_BYTES:
+                    raise Unusable(TOO_LONG)
                 self.accept(decode_line(line))
             except Unusable as why:
                 self.skip(str(why))

@@ -12,7 +12,9 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from ullage.bounds import json_excess
 from ullage.encoding import UndecodableRow, decode_event
+from ullage.envelope import LOG_LINE_BYTES
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -28,7 +30,7 @@ from ullage.events import (
     UnknownEvent,
 )
 from ullage.importers.fields import Fields, Unusable
-from ullage.importers.reader import LONGEST_LINE, Reader
+from ullage.importers.reader import TOO_LONG, Reader
 from ullage.messages import Message, TextPart
 
 FORMAT = "ullage-session"
@@ -87,8 +89,10 @@ class UllageReader(Reader):
 
     def line(self, text: bytes) -> None:
         """Read one line. Raises ``Unusable``."""
-        if len(text) > LONGEST_LINE:
-            raise Unusable(f"longer than {LONGEST_LINE >> 20} MB")
+        if len(text) > LOG_LINE_BYTES:
+            raise Unusable(TOO_LONG)
+        if excess := json_excess(text):
+            raise Unusable(excess)
         if text.startswith(b'{"kept":'):
             return
         if text.startswith(b'{"format":'):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import msgspec
 
 import ullage.importers.fields as f
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
+from ullage.importers.database import Database, as_text, open_database, unpacked
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.imported import Imported
 from ullage.importers.ullage import UllageReader
@@ -27,8 +26,6 @@ APPLICATION = b"Ullg"
 
 VERSION = 1
 """The newest schema that is read here."""
-
-BUSY_TIMEOUT_S = 2.0
 
 
 class OwnSession(NamedTuple):
@@ -61,12 +58,8 @@ def own_directory(environment: Mapping[str, str], home: Path, platform: str) -> 
 
 def own_sessions(path: Path) -> list[OwnSession]:
     """The sessions of a database, the one changed last first. Raises ``UnreadableInput``."""
-    try:
-        with closing(_open(path)) as database:
-            rows = database.execute(_queries()["sessions"]).fetchall()
-    except (sqlite3.Error, UnicodeDecodeError) as problem:
-        raise _unreadable(path, problem) from problem
-    return [OwnSession(name, title, f.text(_first(body), "cwd"), changed) for name, title, changed, body in rows]
+    with _opened(path) as database:
+        return [_session(row) for row in database.rows(_queries()["sessions"])]
 
 
 def read_own_database(path: Path, session: str = "") -> Imported:
@@ -81,57 +74,55 @@ def read_own_database(path: Path, session: str = "") -> Imported:
         raise NotASession(str(path), (FormatMiss("ullage", f"a database with {what} in it"),))
     reader = UllageReader(chosen.id)
     reader.titles["program"] = chosen.title
-    try:
-        with closing(_open(path)) as database:
-            events = reader.feed(_line(chosen.id, *row) for row in database.execute(_queries()["events"], (chosen.id,)))
-    except (sqlite3.Error, UnicodeDecodeError) as problem:
-        raise _unreadable(path, problem) from problem
+    with _opened(path) as database:
+        events = reader.feed(_line(chosen.id, row) for row in database.rows(_queries()["events"], chosen.id))
     return reader.imported([*events, *reader.settle()], str(path), len(stored) - 1)
 
 
-def _line(session: str, seq: int, name: str | None, at: float, body: bytes) -> bytes:
+def _session(row: Fields) -> OwnSession:
+    """A session's row; a column of another type is as good as empty."""
+    first = _first(row.get("body"))
+    return OwnSession(_text(row, "id"), _text(row, "title"), f.text(first, "cwd"), f.number(row, "changed") or 0.0)
+
+
+def _text(row: Fields, column: str) -> str:
+    return f.text({column: as_text(row.get(column))}, column)
+
+
+def _line(session: str, row: Fields) -> bytes:
     """The event as a line of an exported file; an empty object for bytes that are none."""
     try:
-        text = _unpacked(body)
+        text = _unpacked(row.get("body"))
     except zlib.error:
         return b"{}"
-    envelope = msgspec.json.encode({"session": session, "seq": seq, "id": name or f"e{seq}", "at": at})
+    seq = f.count(row, "seq") or 0
+    at = f.number(row, "at") or 0.0
+    envelope = msgspec.json.encode({"session": session, "seq": seq, "id": _text(row, "name") or f"e{seq}", "at": at})
     return text.rstrip()[:-1] + b"," + envelope[1:]
 
 
-def _unpacked(body: bytes) -> bytes:
-    return zlib.decompress(body) if body[:1] == b"\x78" else body
+def _unpacked(body: object) -> bytes:
+    """The bytes of an event's column; none for a column of another type. Raises ``zlib.error``."""
+    data = body if isinstance(body, bytes) else b""
+    return unpacked(data) if data[:1] == b"\x78" else data
 
 
-def _first(body: bytes | None) -> Fields:
+def _first(body: object) -> Fields:
     try:
-        value: Any = decode_line(_unpacked(body or b"{}"))
+        value: Any = decode_line(_unpacked(body))
     except (Unusable, zlib.error):
         return {}
     return value if isinstance(value, dict) else {}
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """Open for reading only. Where its log can't be shared (a read-only directory) it is read as it stands on disk."""
-    where = f"file:{quote(str(path.absolute()))}"
-    try:
-        database = sqlite3.connect(f"{where}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
-        try:
-            version = database.execute(_queries()["version"]).fetchone()[0]
-        except sqlite3.Error:
-            database.close()
-            raise
-    except sqlite3.OperationalError:
-        database = sqlite3.connect(f"{where}?mode=ro&immutable=1", uri=True)
-        version = database.execute(_queries()["version"]).fetchone()[0]
-    if version > VERSION:
-        database.close()
-        raise UnreadableInput(f"{path} was written by a newer Ullage (its version is {version}). Update Ullage.")
-    return database
-
-
-def _unreadable(path: Path, problem: Exception) -> UnreadableInput:
-    return UnreadableInput(f"The database {path} can't be read: {problem}. docs/store.md says how to restore it.")
+@contextmanager
+def _opened(path: Path) -> Iterator[Database]:
+    """The database, of a version that is read here. Raises ``UnreadableInput``."""
+    with open_database(path, whose="one of Ullage's (docs/store.md says how to restore it)") as database:
+        version = next(database.rows(_queries()["version"]), {}).get("user_version", 0)
+        if not isinstance(version, int) or version > VERSION:
+            raise UnreadableInput(f"{path} was written by a newer Ullage (its version is {version}). Update Ullage.")
+        yield database
 
 
 @cache

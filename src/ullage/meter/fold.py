@@ -7,6 +7,7 @@ nothing but ``seq``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import takewhile
 from typing import Any
@@ -54,6 +55,10 @@ from ullage.usage import Usage
 
 NO_USAGE = "the last call reported no usage"
 
+
+BELIEVED_WINDOWS = 4
+"""An input that a provider reports is believed up to this many of the model's windows. The table of windows may be old
+(one grew from 200,000 to 1,000,000 tokens); a wrong number beyond it would leave no room for any further call."""
 
 LITTLE = 1_000
 """A first request of at most so many tokens of messages tells what system prompt and tools cost: their estimate may be
@@ -438,7 +443,7 @@ class Fold(State):
         if usage is not None:
             self.usages.put(event.call, usage, seq=self.seq)
         context = usage.context if usage is not None and usage.verified else None
-        anchored = context is not None and context > 0 and event.outcome != "failed"
+        anchored = context is not None and 0 < context <= self._most_input and event.outcome != "failed"
         self._note_step(event, pending, context if anchored else None)
         if not anchored or usage is None or context is None:
             if event.outcome == "failed" and pending is not None:
@@ -453,6 +458,12 @@ class Fold(State):
                 pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True), before=None)
                 self.measured = Measured()  # its steps were told from reasoning by the rule as it was thought to be
         self._set_anchor(event.call, usage, context, pending)
+
+    @property
+    def _most_input(self) -> float:
+        """More than this was in no request that the model took: a report beyond it is wrong, whoever made it."""
+        window = self.known.window if self.known is not None else None
+        return math.inf if window is None else window * BELIEVED_WINDOWS
 
     def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:
         """From here on readings rest on this call's actual."""

@@ -269,7 +269,7 @@ class Meter:
         """The breakdown; where its estimates exceed the whole, the seeds' warning is logged, once a meter."""
         found = rows.rows_of(self._fold, forecast)
         if found.excess:
-            level = logging.DEBUG if self._has_warned else logging.WARNING
+            level = logging.DEBUG if self._has_warned else logging.INFO
             self._has_warned = True
             log.log(
                 level,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ullage.errors import LedgerError
-from ullage.events import CompactionCommitted, Event, MessageAdded, MessageReplaced, Pruned
-from ullage.messages import Message
+from ullage.events import CompactionCommitted, Event, MessageAdded, MessageReplaced, Pruned, RowDamaged
+from ullage.messages import Message, TextPart
 from ullage.meter.clearing import cleared
+
+DAMAGED: Final = "[A message here is damaged in the store and can't be read.]"
+"""What stands for a message of a checkpoint whose row can't be read any more."""
 
 Ledger = Callable[[Sequence[int]], Sequence[Event]]
 """Reads events by their ``seq``, ascending and without repeats: all of them, in that order. Called synchronously; what
@@ -37,6 +40,8 @@ class Origin(NamedTuple):
             raise LedgerError(f"Event {self.seq} holds no message {self.place}: this is not the checkpoint's ledger.")
         for seq in self.pruned:
             event = events.get(seq)
+            if isinstance(event, RowDamaged):
+                continue
             if not isinstance(event, Pruned):
                 raise LedgerError(f"Event {seq} clears nothing: this is not the checkpoint's ledger.")
             message = cleared(message, event.parts, event.notice)
@@ -57,6 +62,9 @@ def _brought(event: Event | None, place: int) -> Message | None:
             return event.message
         case CompactionCommitted() if place == 0:
             return event.summary
+        case RowDamaged():
+            part = TextPart(id=f"damaged-{event.seq}.{place}.text", text=DAMAGED)
+            return Message(id=f"damaged-{event.seq}.{place}", role="user", origin="injected", parts=(part,))
         case CompactionCommitted() if 0 < place <= len(event.replaced):
             return event.replaced[place - 1]
         case _:

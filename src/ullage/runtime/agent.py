@@ -29,21 +29,26 @@ from ullage.context.strategy import Strategy
 from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
 from ullage.events import Calibrated, Event, SessionStarted, SettingsChanged
 from ullage.messages import SystemBlock, clean_text
+from ullage.runtime.authority import is_hidden
 from ullage.runtime.config_file import read_configs
 from ullage.runtime.hooks import Hook
-from ullage.runtime.precedence import Layer, resolve
-from ullage.runtime.session import Result, Said, Session
+from ullage.runtime.outcome import Result
+from ullage.runtime.precedence import Layer, Resolved, resolve
+from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
+from ullage.runtime.session import Said, Session
 from ullage.runtime.settings import Settings
 from ullage.runtime.work import Shared
 from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore, data_directory
+from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
 from ullage.store.sqlite import FILE, SqliteStore
 from ullage.store.store import SessionRow, Store
 from ullage.tokens.calibration import Calibration
 from ullage.tools.builtin import builtin
 from ullage.tools.functions import as_tools
-from ullage.tools.mcp import McpServer
-from ullage.tools.results import read_result
+from ullage.tools.mcp import McpServer, open_all, tools_of
+from ullage.tools.results import READER, read_result
+from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import AgentTool
 from ullage.wire.client import Client, Timeouts
 from ullage.wire.endpoints import endpoint_for, provider_of
@@ -61,12 +66,15 @@ class Agent:
 
     Opens nothing before its first session; usable by one event loop at a time.
 
-    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools. ``store`` is where sessions live:
+    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; the name ``none`` alone is for no
+    built-in tool, whatever files and environment name. ``store`` is where sessions live:
     a path, a ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins
-    over all other places where one can be said; ``config=False`` reads no ``ullage.toml``. With
-    ``yields`` what a session says itself wins over them: for a server, whose own settings are where all its sessions
-    begin. What sessions learn about a model is kept for later ones, unless it is a cloud provider's double on this
-    machine; ``learns`` says otherwise. Keys come from the environment alone. ``strategies`` are tried in this order
+    over all other places; ``config=False`` reads no ``ullage.toml``, and files that are
+    read already can be given instead. They are a ceiling: a session can only narrow
+    tools, root, budgets and the like (docs/security.md). With ``yields`` a session's own model, window and other
+    harmless settings win over them: for a server, whose own settings are where all its sessions begin. What sessions
+    learn about a model is kept for later ones, unless it is a cloud provider's double on this machine; ``learns`` says
+    otherwise. Keys come from the environment alone. ``strategies`` are tried in this order
     when a session has to become smaller (docs/compaction.md). Raises ``SettingError``.
     """
 
@@ -80,7 +88,7 @@ class Agent:
         strategies: Iterable[Strategy] = RUNGS,
         store: Store | Path | str | None = None,
         environment: Mapping[str, str] | None = None,
-        config: bool = True,
+        config: bool | Sequence[Layer] = True,
         yields: bool = False,
         learns: bool | None = None,
         **settings: object,
@@ -92,11 +100,11 @@ class Agent:
             said["system"] = system
         given = tuple(tools)
         if named := tuple(one for one in given if isinstance(one, str)):
-            said["tools"] = named
+            said["tools"] = () if named == ("none",) else named
         self._arguments = said
         self._may_learn = learns
         self._environment = dict(os.environ) if environment is None else dict(environment)
-        self._files: Sequence[Layer] = read_configs(Path.cwd(), self._environment) if config else ()
+        self._files: Sequence[Layer] = read_configs(Path.cwd(), self._environment) if config is True else config or ()
         self._own_tools = as_tools(one for one in given if not isinstance(one, str | McpServer))
         self._given_servers = tuple(one for one in given if isinstance(one, McpServer))
         self._servers: tuple[McpServer, ...] = ()
@@ -112,7 +120,10 @@ class Agent:
         self._resources: AsyncExitStack | None = None
         self._opening = asyncio.Lock()
         self._guest: Agent | None = None
-        self.settings = resolve(said, {}, self._files, self._environment).settings
+        resolved = resolve(said, {}, self._files, self._environment)
+        self.settings = resolved.settings
+        if config is True:
+            _warn_of_project(resolved)
 
     # -- sessions --
 
@@ -140,6 +151,10 @@ class Agent:
             return await shared.store.sessions(limit=limit)
         finally:
             await self.leave()
+
+    def warnings(self) -> tuple[str, ...]:
+        """What to show a person before work begins: commands that can't be confined. Runs a program the first time."""
+        return warnings_of(self._tools(self.settings))
 
     # -- what sessions share --
 
@@ -184,13 +199,18 @@ class Agent:
             client = self._given_client
             if client is None:
                 timeouts = Timeouts(
-                    connect_s=settings.connect_s, first_byte_s=settings.first_byte_s, between_s=settings.between_s
+                    connect_s=settings.connect_s,
+                    first_byte_s=settings.first_byte_s,
+                    between_s=settings.between_s,
+                    call_s=settings.call_s,
                 )
                 client = await stack.enter_async_context(Client(timeouts=timeouts))
-            self._servers = (*self._given_servers, *servers_of(settings, self._environment))
+            named = servers_of(settings, self._environment, self._sandbox(settings))
+            self._servers = (*self._given_servers, *named)
             for server in self._servers:
-                server.on_change(self._forget_tools)
-                await stack.enter_async_context(server)
+                server.on_state(self._forget_tools)
+                stack.push_async_exit(server)
+            await open_all(self._servers)
             self._forget_tools()
             self._resources = stack.pop_all()
         return Shared(
@@ -202,23 +222,37 @@ class Agent:
             files=self._files,
             environment=self._environment,
             tools=self._tools,
+            servers=lambda: self._servers,
             system=self._system,
             hooks=self._hooks,
             strategies=self._strategies,
             clock=time.time,
+            grants=ProjectGrants(self._data),
         )
 
     async def create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
-        """Begin the session in the store if there is none of this id."""
+        """Begin the session in the store if there is none of this id.
+
+        Whatever would keep it from working is found out before: raises ``SettingError`` and ``BadKey``, and then
+        nothing is stored.
+        """
         assert self._shared is not None
         store = self._shared.store
         with contextlib.suppress(SessionNotFound):
             await store.about(session)
             return
-        resolved = resolve(self._arguments, dict(settings), self._files, self._environment).settings
-        with contextlib.suppress(CommandRefused):  # somebody else has begun it in this moment
-            learnt = await asyncio.to_thread(self._learnt, resolved)
-            await store.create(session, first_events(resolved, settings, learnt))
+        resolved = self._shared.commanded(settings)
+        learnt = await asyncio.to_thread(self._learnt, resolved)
+        events = first_events(resolved, settings, learnt)
+        self.check_settings(resolved)
+        endpoint_for(resolved.model, base_url=resolved.base_url, wire=resolved.wire, environment=self._environment)
+        with contextlib.suppress(CommandRefused):  # another process has begun it in this moment
+            await store.create(session, events)
+
+    def check_settings(self, settings: Settings) -> None:
+        """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read."""
+        self._tools(settings)
+        self._system(settings)
 
     def learns(self, settings: Settings) -> bool:
         """Whether what a session with these settings learns is worth keeping: not from a provider's double."""
@@ -257,19 +291,26 @@ class Agent:
 
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
         """The tools of a session with these settings; the same mapping as long as nothing of it changes."""
-        key = (settings.tools, settings.root, settings.result_tokens)
+        confined = (settings.sandbox, settings.sandbox_read, settings.sandbox_write)
+        key = (settings.tools, settings.root, settings.result_tokens, *confined)
         if key not in self._made:
-            served = [tool for server in self._servers for tool in server.tools]
-            made = as_tools([*builtin(settings.tools, root=settings.root), *self._own_tools, *served])
-            named = {tool.name: tool for tool in made}
+            made = builtin(settings.tools, root=settings.root, sandbox=self._sandbox(settings))
+            own = as_tools([*made, *self._own_tools])
+            served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
+            named = {tool.name: tool for tool in (*own, *served)}
             if named:
                 reader = read_result(settings.result_tokens)
                 named.setdefault(reader.name, reader)
             self._made[key] = named
         return self._made[key]
 
-    def _forget_tools(self, tools: Sequence[AgentTool] = ()) -> None:
-        """A server offers other tools than before: they are declared anew before the next decision."""
+    def _sandbox(self, settings: Settings) -> Sandbox:
+        place = getattr(self._given_store, "path", self._given_store)  # a store that is a file says where it lies
+        store = Path(place) if isinstance(place, str | Path) else None
+        return sandbox_of(settings, self._environment, store)
+
+    def _forget_tools(self) -> None:
+        """A server offers other tools than before, or can't be used: that is told before the next decision."""
         self._made.clear()
 
     def _system(self, settings: Settings) -> tuple[SystemBlock, ...]:
@@ -308,7 +349,7 @@ def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibrat
     return events
 
 
-def servers_of(settings: Settings, environment: Mapping[str, str]) -> list[McpServer]:
+def servers_of(settings: Settings, environment: Mapping[str, str], sandbox: Sandbox) -> list[McpServer]:
     """The MCP servers that the settings name. Raises ``SettingError`` for a variable that is not set."""
     servers: list[McpServer] = []
     for name, said in settings.mcp.items():
@@ -326,26 +367,45 @@ def servers_of(settings: Settings, environment: Mapping[str, str]) -> list[McpSe
                 url=filled.url,
                 headers=filled.headers,
                 timeout_s=settings.tool_timeout_s,
+                sandbox=confined_server(filled, sandbox),
             )
         )
     return servers
 
 
+def _warn_of_project(resolved: Resolved) -> None:
+    """Say what a project's file sets in vain: a library asks nobody."""
+    for one in resolved.narrowed:
+        if one.place == "project file":
+            allow = " The command `ullage trust` allows it." if one.may_be_asked else ""
+            log.warning("%s: %s%s", one.where, one, allow)
+
+
 def read_instructions(root: Path, name: str) -> str:
-    """The text of an instruction file below ``root``; empty where there is none. Raises ``SettingError``."""
+    """The text of an instruction file below ``root``; empty where there is none.
+
+    A link may lead to another visible file below the root, and nowhere else. Raises ``SettingError``.
+    """
+    root = root.resolve()
     path = (root / name).resolve()
-    if not path.is_relative_to(root.resolve()):
+    if not path.is_relative_to(root):
         raise SettingError(f"The instruction file {name} leads out of {root}: name one inside it.")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
+    inside = path.relative_to(root)
+    if is_hidden(str(inside)) and inside != Path(name):
+        raise SettingError(f"The instruction file {name} is a link to the hidden file {inside}. Name another file.")
+    if not path.exists():
         return ""
+    if not path.is_file():
+        raise SettingError(f"The instruction file {path} is no regular file. Name another one in `instructions`.")
+    try:
+        with path.open("rb") as file:
+            data = file.read(LONGEST_INSTRUCTIONS + 1)
     except OSError as problem:
         raise SettingError(f"The instruction file {path} can't be read: {problem.strerror}.") from problem
     if len(data) > LONGEST_INSTRUCTIONS:
         raise SettingError(
-            f"The instruction file {path} has {len(data):,} bytes, which would fill the window of many models; "
-            f"the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
+            f"The instruction file {path} has {path.stat().st_size:,} bytes, which would fill the window of many "
+            f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
         )
     return clean_text(data).text
 

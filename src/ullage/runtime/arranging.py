@@ -6,6 +6,8 @@ and would see otherwise from here on begins a new epoch, once for all changes to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ullage.events import (
     Event,
     ModelChanged,
@@ -13,6 +15,7 @@ from ullage.events import (
     SettingsChanged,
     SystemChanged,
     ToolsChanged,
+    ToolServerNoticed,
 )
 from ullage.messages import Tool
 from ullage.runtime.settings import Settings
@@ -56,6 +59,7 @@ def changes(work: Work) -> list[Event]:
         events.append(SystemChanged(system=system))
         rewrites.append("system")
     declared = _declared(work)
+    events += _server_notices(work, held.tools, declared)
     if declared != held.tools or not work.ledger.loop.turns:
         events.append(ToolsChanged(tools=declared))
         rewrites.append("tools")
@@ -66,6 +70,33 @@ def changes(work: Work) -> list[Event]:
     if rewrites and work.memory.started is not None:
         events.append(work.new_epoch(" and ".join(rewrites)))
     return events
+
+
+def _server_notices(work: Work, before: Sequence[Tool], after: Sequence[Tool]) -> list[Event]:
+    """An event for each MCP server of which something new is to be told."""
+    notices: list[Event] = []
+    is_first = not work.ledger.loop.turns
+    for server in work.shared.servers():
+        was = {tool.name: tool for tool in before if tool.server == server.name}
+        now = {tool.name: tool for tool in after if tool.server == server.name}
+        is_compared = bool(was) and not is_first  # of a new session, or a server that had no tools, all are new
+        changed = tuple(name for name in now if name in was and now[name] != was[name])
+        added = tuple(name for name in now if name not in was) if is_compared else ()
+        removed = tuple(name for name in was if name not in now) if is_compared and not server.problem else ()
+        state = (server.problem, server.notes)
+        if state != work.noticed.get(server.name, ("", ())) or added or removed or changed:
+            notices.append(
+                ToolServerNoticed(
+                    server=server.name,
+                    problem=server.problem,
+                    added=added,
+                    removed=removed,
+                    changed=changed,
+                    notes=server.notes,
+                )
+            )
+        work.noticed[server.name] = state
+    return notices
 
 
 def _model(settings: Settings) -> tuple[str, str, str]:

@@ -16,7 +16,7 @@ from ullage.codec.encode.anthropic import MAX_OUTPUT
 from ullage.codec.overflow import overflowed
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.context.view import in_view
-from ullage.errors import Overflow, ProviderError, ServerError
+from ullage.errors import Overflow, ProviderError, ServerError, SessionNotFound
 from ullage.events import (
     Amount,
     Calibrated,
@@ -191,7 +191,7 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
         call=call,
         policy=ledger.meter.policy,
         options=options,
-        retries=Retries(tries=settings.tries),
+        retries=Retries(tries=settings.tries, loading_s=settings.loading_s),
         on_retry=note_retry,
         sleep=pause,
         make=work.outgoing.prepare,
@@ -249,14 +249,15 @@ def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
 
 
 async def load_media(work: Work) -> None:
-    """Bytes of the images and files that came into view and are not at hand yet."""
+    """Load the bytes of images and files that came into view. One that the store does not have is sent as a note."""
     if work.wanted is None:
         work.wanted = [source for message in work.ledger.meter.messages for source in sources_of(message)]
     while work.wanted:
         source = work.wanted[-1]
         if source not in work.media:
             handle = source.removeprefix(KEPT)
-            work.media[source] = await work.ledger.store.kept(work.ledger.session, handle)
+            with contextlib.suppress(SessionNotFound):  # an imported session may name bytes that came with no file
+                work.media[source] = await work.ledger.store.kept(work.ledger.session, handle)
         work.wanted.pop()
 
 

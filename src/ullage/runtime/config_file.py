@@ -5,11 +5,18 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
 
+from ullage.bounds import value_excess
+from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.runtime.precedence import Layer, checked
+from ullage.runtime.toml_lines import is_too_deep
+from ullage.store.calibration import data_directory
+from ullage.store.project_answers import ProjectAnswers
 
 FILE: Final = "ullage.toml"
 
@@ -54,12 +61,20 @@ def config_files(start: Path, environment: Mapping[str, str], *, platform: str =
 
 
 def read_configs(start: Path, environment: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Layer, ...]:
-    """What the user's and the project's file say, for ``resolve``. Raises ``SettingError`` as ``read_config`` does."""
+    """What the user's and the project's file set, for ``resolve``. Raises ``SettingError`` as ``read_config`` does.
+
+    Of a project's file the user may have been asked whether all of it counts: the answer is looked up.
+    """
     user = user_config(environment, platform=platform)
-    return tuple(
-        read_config(path, place="user file" if path == user else "project file")
-        for path in config_files(start, environment, platform=platform)
-    )
+    answers = ProjectAnswers(data_directory(environment, platform=platform))
+    layers: list[Layer] = []
+    for path in config_files(start, environment, platform=platform):
+        if path == user:
+            layers.append(read_config(path))
+            continue
+        layer = read_config(path, place="project file")
+        layers.append(replace(layer, is_agreed=answers.of(path.parent, layer.digest) is True))
+    return tuple(layers)
 
 
 def read_config(path: Path, *, place: Literal["user file", "project file"] = "user file") -> Layer:
@@ -69,7 +84,9 @@ def read_config(path: Path, *, place: Literal["user file", "project file"] = "us
     value that a key can't take, or a secret.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")  # editors of Windows begin a file with its mark
+        with path.open("rb") as file:
+            data = file.read(CONFIG_BYTES + 1)
+        text = data.decode("utf-8-sig")  # editors of Windows begin a file with its mark
     except OSError as problem:
         raise SettingError(f"{path} can't be read ({problem.strerror}). Check who may read it.") from problem
     except UnicodeDecodeError as problem:
@@ -77,12 +94,19 @@ def read_config(path: Path, *, place: Literal["user file", "project file"] = "us
         raise SettingError(
             f"{path}, line {line}: this is not UTF-8, which TOML must be. Save it as UTF-8."
         ) from problem
+    if len(data) > CONFIG_BYTES:
+        raise SettingError(f"{path} has more than {CONFIG_BYTES:,} bytes, the most that is read. Make it shorter.")
+    if is_too_deep(text):
+        raise SettingError(f"{path} nests brackets deeper than {TOML_DEPTH} levels. Make it flatter.")
     try:
         said = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+    except ValueError as problem:  # TOML's own error is one, and so is that of a number with thousands of digits
         at = f", line {text.count(chr(10)) + 1}" if "end of document" in str(problem) else ""
         raise SettingError(f"{path}{at}: this is no TOML: {problem}. Correct it there.") from problem
-    return checked(Layer(place=place, said=said, path=path.absolute(), text=text))
+    if value_excess(said, most=TOML_DEPTH):
+        raise SettingError(f"{path} nests tables deeper than {TOML_DEPTH} levels. Make it flatter.")
+    digest = sha256(data).hexdigest()
+    return checked(Layer(place=place, said=said, path=path.absolute(), text=text, digest=digest))
 
 
 def _are_same(one: Path, other: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ from ullage.agent.steps import (
     Settle,
     Step,
 )
-from ullage.errors import LeaseLost, SessionBusy, StoreUnavailable
+from ullage.errors import LeaseLost, SessionBusy, SessionNotFound, SettingError, StoreUnavailable
 from ullage.events import (
     ApprovalAsked,
     Cancelled,
@@ -40,7 +41,8 @@ from ullage.events import (
     TurnPaused,
     TurnStarted,
 )
-from ullage.messages import Message
+from ullage.messages import Message, clean_text
+from ullage.runtime.approvals import is_to_ask
 from ullage.runtime.arranging import arrange
 from ullage.runtime.calling import asked_output, call_model, lacks_limits, learn_limits
 from ullage.runtime.compacting import compact, may_compact, stop_preparing
@@ -52,8 +54,14 @@ from ullage.runtime.opening import opened, save_if_due
 from ullage.runtime.tooling import run_tools
 from ullage.runtime.work import Shared, Work
 from ullage.store.store import Lease
-from ullage.tools.running import parse_arguments
-from ullage.tools.tool import AgentTool, BadArguments
+
+log = logging.getLogger("ullage.runtime")
+
+EXPECTED: Final = (LeaseLost, SessionBusy, SessionNotFound, SettingError, StoreUnavailable)
+"""What may stop a driver without anything being wrong in it: the caller is told, or another driver continues."""
+
+MOST_SAID: Final = 500
+"""Characters of an unexpected exception's message that are stored."""
 
 BUSY_WAIT_S: Final = 0.5
 """Seconds until a session that somebody else drives is tried again, unless something happens in it before."""
@@ -67,11 +75,13 @@ class Driver:
         self._session = session
         self.work: Work | None = None
         """The session's folds, once it has been looked at."""
+        self.problem: Exception | None = None
+        """The unexpected exception that stopped the driver the last time."""
         self._current: asyncio.Task[None] | None = None
 
     async def look(self) -> Work:
         """The session as it is now, to be looked at; the same folds that decide. Raises as ``drive`` does."""
-        if self.work is None:
+        if self.work is None or self.work.ledger.is_broken:
             self.work = await opened(self._shared, self._session)
         await self.work.ledger.catch_up()
         return self.work
@@ -79,14 +89,19 @@ class Driver:
     async def drive(self) -> None:
         """Work until the session rests or waits for a person. Returns at once when there is nothing to do.
 
-        Raises ``StoreUnavailable`` and ``SettingError``. Cancelling is like a crash without its losses: what is under
-        way is stopped and stays open in the ledger, the lease is given back, and the next driver goes on.
+        Raises ``StoreUnavailable``, ``SettingError`` and ``SessionNotFound``. An unexpected exception is logged and
+        recorded as a pause of the turn, so that the next message or a resume tries again. Cancelling is like a crash
+        without its losses: the work in progress is stopped and stays open in the ledger, the lease is given back, and
+        the next driver continues.
         """
         while True:
             try:
                 async with self._held() as work:
-                    await self._advance(work)
+                    is_stopped = await self._supervised(work)
                     seen = work.ledger.loop.seq
+                if is_stopped:
+                    await self._reopen()
+                    return
             except SessionBusy:
                 if not await self._wait_for_other():
                     return
@@ -95,6 +110,38 @@ class Driver:
                 continue
             if (await self._shared.store.about(self._session)).seq == seen:
                 return
+
+    async def _supervised(self, work: Work) -> bool:
+        """Work until the session rests; whether an unexpected exception stopped that."""
+        try:
+            await self._advance(work)
+        except EXPECTED:
+            raise
+        except Exception as problem:
+            log.exception("The session %s stopped by an unexpected error", self._session)
+            await self._record(work, problem)
+            return True
+        if not work.ledger.loop.paused:
+            self.problem = None
+        return False
+
+    async def _record(self, work: Work, problem: Exception) -> None:
+        """Pause the turn for what stopped it. Raises ``LeaseLost``, ``StoreUnavailable``."""
+        note = (
+            f"An unexpected error stopped this turn: {type(problem).__name__}: {str(problem)[:MOST_SAID]}. The log has "
+            "its traceback. Resume the turn or send a message to try again."
+        )
+        loop, ledger = work.ledger.loop, work.ledger
+        paused = TurnPaused(turn=loop.turn, reason="failed", note=clean_text(note).text)
+        # Stored without folding: the exception may have left the folds half done, so they are made again.
+        await to_its_end(ledger.store.append(ledger.held, [paused], after=loop.seq, durable=True))
+        self.problem = problem
+
+    async def _reopen(self) -> None:
+        try:
+            self.work = await opened(self._shared, self._session)
+        except Exception:
+            log.exception("The session %s could not be opened again", self._session)
 
     async def _wait_for_other(self) -> bool:
         """Wait while another driver works; False when nothing is left to do."""
@@ -214,7 +261,7 @@ class Driver:
     def _situation(self, work: Work) -> Situation:
         ledger, settings = work.ledger, work.settings
         loop, reading = ledger.loop, work.reading
-        waiting = [call for call in loop.open if call.state == "waiting"]
+        waiting = [call for call in loop.open if call.state in ("waiting", "approved")]
         return Situation(
             loop=loop,
             rules=Rules(
@@ -238,9 +285,7 @@ class Driver:
                 max_output=asked_output(work),
                 is_over_request=is_over_request(work),
             ),
-            needs_approval=frozenset(
-                call.call_id for call in waiting if _needs_approval(work, call.name, call.arguments)
-            ),
+            needs_approval=frozenset(call.call_id for call in waiting if is_to_ask(work, call)),
             sequential=frozenset(
                 call.call_id for call in loop.open if call.name in work.tools and work.tools[call.name].sequential
             ),
@@ -260,7 +305,8 @@ class Driver:
             case Compact():
                 await self._interruptible(work, compact(work, step))
             case AskApproval():
-                await write([ApprovalAsked(call_id=call.call_id) for call in step.calls], durable=True)
+                asked = [ApprovalAsked(call_id=call.call_id, digest=call.digest) for call in step.calls]
+                await write(asked, durable=True)
             case CloseCalls():
                 await write(closed(step.calls, step.outcome, step.why))
             case Settle():
@@ -351,17 +397,3 @@ def _persisted(loop: Loop, partial: Message | None) -> Persisted:
     if any(call.state == "started" for call in loop.open):
         return "tools_in_progress"
     return "partial_assistant" if partial is not None and partial.parts else None
-
-
-def _needs_approval(work: Work, name: str, arguments: str) -> bool:
-    tool: AgentTool | None = work.tools.get(name)
-    if tool is None:
-        return False
-    if name in work.settings.approve or tool.needs_approval is True:
-        return True
-    if not callable(tool.needs_approval):
-        return False
-    try:
-        return tool.needs_approval(parse_arguments(arguments))
-    except BadArguments:
-        return False  # it will not run: its result says why

@@ -1,8 +1,8 @@
 """Many sessions in one process: opened when they are needed, driven whoever is connected, closed when nobody cares.
 
 async with Host(agent) as host:
-    session = await host.session("notes")       # open from now on, and driven whenever there is something to do
-    await session.send("Go on.")                # nobody has to stay for the answer
+    session = await host.session("notes")       # open from now on; opening it drives nothing
+    await session.send("Go on.")                # a command drives it, and no client has to stay for the answer
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ullage.events import (
     CancelAsked,
     CompactAsked,
     Event,
+    RowDamaged,
     TurnEnded,
     TurnPaused,
     TurnResumed,
@@ -85,16 +86,18 @@ class Host:
     async def begin(self, session: str = "", settings: Mapping[str, object] | None = None) -> Session:
         """A new session. Raises ``CommandRefused`` for a taken id, ``SettingError``, ``StoreUnavailable``."""
         own = {name: value for name, value in (settings or {}).items() if value is not None}
+        resolved = self._open.commanded(own)
+        self.agent.check_settings(resolved)
         name = session or new_session_id()
-        events = first_events(self._open.resolve(own).settings, own)
+        events = first_events(resolved, own)
         await self.store.create(name, events)
-        return await self.session(name)
+        return await self.session(name, drives=True)
 
-    async def session(self, session: str) -> Session:
-        """A session that is there, opened if it is not. Raises ``SessionNotFound``, ``StoreUnavailable``.
+    async def session(self, session: str, *, drives: bool = False) -> Session:
+        """A session of the store, opened if it is not. Raises ``SessionNotFound``, ``StoreUnavailable``.
 
-        What was left unfinished in it is gone on with, except in a session that is a tool call's own agent: that is
-        the business of the one that called it.
+        Looking at it drives nothing: its commands do. With ``drives`` unfinished work in it is continued at once,
+        except in a tool call's own session: that belongs to the session which made the call.
         """
         held = self._sessions.get(session)
         if held is None:
@@ -102,8 +105,10 @@ class Host:
                 held = self._sessions.get(session)
                 if held is None:
                     await self.store.about(session)
-                    held = self.agent.session(session, resume=not is_child(session))
+                    held = self.agent.session(session, resume=False)
                     self._sessions[session] = await held.__aenter__()
+        if drives and not is_child(session):
+            held.drive()
         self._used[session] = time.monotonic()
         return held
 
@@ -116,15 +121,16 @@ class Host:
                 await held.close()
 
     async def recover(self) -> list[str]:
-        """Go on with the sessions that a crash or a restart left in the middle of something; gives their ids.
+        """Resume the sessions that drivers of this store left unfinished, by a crash or a restart; gives their ids.
 
-        One that can't be opened is left: it says why to whoever asks for it.
+        Also those in which a message waits that no driver has seen yet. A turn that no driver of this store began, in a
+        session that was brought here, is left as it is. So is a session that can't be opened: opening it says why.
         """
         found: list[str] = []
         for row in await self.store.sessions(limit=RECOVERED):
             try:
-                if not is_child(row.id) and await is_unfinished(self.store, row):
-                    await self.session(row.id)
+                if not is_child(row.id) and await is_left_here(self.store, row):
+                    await self.session(row.id, drives=True)
                     found.append(row.id)
             except SessionNotFound:
                 continue
@@ -156,8 +162,18 @@ def is_child(session: str) -> bool:
     return "/" in session
 
 
+async def is_left_here(store: Store, row: SessionRow) -> bool:
+    """Whether a session is unfinished by the doing of this store's drivers and senders alone."""
+    if not await is_unfinished(store, row):
+        return False
+    if row.drivers:
+        return True
+    loop = (await folded(store, row.id)).loop
+    return not (loop.turn or loop.open or loop.is_abandoned)
+
+
 async def is_unfinished(store: Store, row: SessionRow) -> bool:
-    """Whether somebody has to go on with a session: a turn is under way, or something waits that begins one."""
+    """Whether work is left in a session: an open turn, or something that waits and begins one."""
     if await store.pending(row.id):
         return True
     told = _told(await store.read(row.id, after=max(0, row.seq - TAIL)))
@@ -175,7 +191,7 @@ def _told(tail: list[Event]) -> bool | None:
                 return False
             case TurnStarted() | TurnResumed():
                 return True
-            case TurnPaused() | CancelAsked() | CompactAsked():
+            case TurnPaused() | CancelAsked() | CompactAsked() | RowDamaged():
                 return None
             case _:
                 continue

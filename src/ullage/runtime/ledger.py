@@ -55,6 +55,8 @@ class Ledger:
         self.meter = meter
         self.loop = loop
         self.listeners: list[Callable[[Event], None]] = []
+        self.is_broken = False
+        """An event could not be folded, so that the folds are half done: the session has to be opened again."""
         self._lock = asyncio.Lock()
 
     @property
@@ -91,6 +93,7 @@ class Ledger:
 
     async def _write(self, events: Sequence[Event], *, exact: bool, durable: bool, ends_draft: str) -> bool:
         async with self._lock:
+            self._check()
             stored = await self.store.append(
                 self.held, events, after=self.loop.seq, exact=exact, durable=durable, ends_draft=ends_draft
             )
@@ -99,13 +102,20 @@ class Ledger:
 
     async def _catch_up(self) -> int:
         async with self._lock:
+            self._check()
             found = await self.store.read(self.session, after=self.loop.seq)
             self._fold(found)
             return len(found)
 
+    def _check(self) -> None:
+        if self.is_broken:
+            raise RuntimeError(f"The folds of the session {self.session} are half done. Open it again.")
+
     def _fold(self, events: Sequence[Event]) -> None:
+        self.is_broken = True
         for event in events:
             self.meter.apply(event)
             self.loop = apply(self.loop, event)
             for listener in self.listeners:
                 listener(event)
+        self.is_broken = False

@@ -4,24 +4,33 @@
     resolved.settings.trigger, resolved.source_of("trigger")
     resolved = resolved.change({"trigger": 0.9})          # in a running session: counts from now on
 
+The operator's layers (argument, user's file, environment, and a project's file that the user has agreed to) are a
+ceiling: what a session or any other project's file sets is narrowed as the ``Authority`` of the setting says.
+``Resolved.narrowed`` lists what does not count; ``refuse_beyond`` refuses a command that asks for it.
+
 What a layer says of one model (``[models."claude-haiku-4-5"]``) wins over what the same layer says of all. Of the
 tables ``params``, ``mcp`` and ``models`` each entry is looked up by itself. Nothing is read but links, to see
-whether a directory is a trusted one.
+whether one directory is inside another.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
 
+from ullage.codec.params import owned_in, split
 from ullage.errors import SettingError
+from ullage.runtime.narrowing import Beyond, of_project, of_session
 from ullage.runtime.setting_values import is_secret_name, literal_secrets
 from ullage.runtime.settings import KEYS, Place, Settings, environment_name, meaning_of, nearest, read_value
 from ullage.runtime.toml_lines import line_of
-from ullage.wire.endpoints import split_provider
+from ullage.wire.endpoints import provider_of, split_provider
+
+log = logging.getLogger(__name__)
 
 NO_SETTINGS: Final = frozenset({"ULLAGE_DATA", "ULLAGE_CONFIG", "ULLAGE_API_KEY", "ULLAGE_RECORDINGS", "ULLAGE_TOKEN"})
 """Variables that are read elsewhere: directories, a file, a key, a server's token."""
@@ -39,6 +48,10 @@ class Layer:
     said: Mapping[str, object]
     path: Path | None = None
     text: str = field(default="", repr=False)
+    is_agreed: bool = False
+    """Of a project's file: the user has looked at its content and agreed to it."""
+    digest: str = ""
+    """Of a file: names its content."""
 
     def where(self, *key: str) -> str:
         """The place in words, with the line of a key where a file says it: ``/home/me/ullage.toml, line 3``."""
@@ -58,43 +71,53 @@ class Source(NamedTuple):
         return f"{self.place} ({self.where})" if self.where else self.place
 
 
+class Narrowed(NamedTuple):
+    """A value of a session or of a project's file, or a part of it, that does not count."""
+
+    place: Place
+    key: str
+    what: str
+    where: str = ""
+    """The file and line that set it."""
+    may_be_asked: bool = False
+    """Whether it counts once the user agrees to the project's file."""
+
+    def __str__(self) -> str:
+        why = meaning_of(self.key).who.why
+        return f"{self.key}: {self.what} does not count: {why or 'the value can not be read'}."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """The settings that count, and who said each. ``layers`` are what was said, highest rank first."""
+    """The settings that count, and who set each. ``layers`` are what was set, highest rank first."""
 
     settings: Settings
     layers: tuple[Layer, ...]
     sources: Mapping[str, Source] = field(repr=False)
+    narrowed: tuple[Narrowed, ...] = ()
+    """What a session or a project's file sets in vain."""
 
     def source_of(self, key: str) -> Source:
-        """Who said a key's value; of a table, the highest place that said anything. Raises ``SettingError``."""
+        """Who set a key's value; of a table, the highest place that set anything. Raises ``SettingError``."""
         meaning_of(key)
         return self.sources.get(key, Source("default"))
 
     @property
     def session(self) -> Mapping[str, object]:
-        """What the session itself says: what a store keeps of it."""
+        """What the session itself sets: what a store keeps of it."""
         return next((layer.said for layer in self.layers if layer.place == "session"), {})
 
     def change(self, changes: Mapping[str, object]) -> Resolved:
-        """What counts after a change in a running session: it is the session's word, and the argument's no longer.
+        """What counts after a change in a running session: it is the session's value, and wins over an argument.
 
-        Another ``model`` brings what the layers say of that model. Raises ``SettingError``; then nothing has changed.
+        Another ``model`` brings what the layers say of that model. Raises ``SettingError`` for a value that can't be
+        and for one beyond the operator's; then nothing has changed.
         """
-        earlier = {"argument": dict[str, object](), "session": dict[str, object]()}
-        rest: list[Layer] = []
-        for layer in self.layers:
-            if layer.place in earlier:
-                earlier[layer.place] = _without(layer.said, changes.keys(), self.settings.model)
-            else:
-                rest.append(layer)
-        return _resolved(
-            (
-                Layer(place="argument", said=earlier["argument"]),
-                checked(Layer(place="session", said={**earlier["session"], **changes})),
-                *rest,
-            )
-        )
+        own = checked(Layer(place="session", said={**self.session, **changes}))
+        others = [layer for layer in self.layers if layer.place != "session"]
+        resolved = _resolved(_ranked([*others, own]), frozenset(changes))
+        refuse_beyond(resolved, changes)
+        return resolved
 
 
 def resolve(
@@ -102,30 +125,178 @@ def resolve(
     session: Mapping[str, object],
     files: Sequence[Layer],
     environment: Mapping[str, str],
+    *,
+    session_first: Collection[str] = (),
 ) -> Resolved:
     """The settings that count. ``files`` may stand in any order: each says whether it is the user's or a project's.
 
-    Raises ``SettingError`` for an unknown key, with the nearest known one; for a value that a key can't take; for a
-    key that may not be said there. The message names the file and the line, or the variable.
+    ``session_first`` names the settings in which the session wins over an argument. A value of the session that can't
+    be read is left out, for a ledger may have been written by anyone. Raises ``SettingError`` for every other unknown
+    key, with the nearest known one; for a value that a key can't take; for a field of ``params`` that only the encoder
+    sets. The message names the file and the line, or the variable.
     """
-    layers = [Layer(place="argument", said=arguments), Layer(place="session", said=session), *files]
-    layers.append(Layer(place="environment", said=_of_environment(environment)))
-    return _resolved(tuple(checked(layer) for layer in sorted(layers, key=lambda one: _RANKS.index(one.place))))
+    layers = [checked(Layer(place="argument", said=arguments)), *map(checked, files)]
+    layers.append(checked(Layer(place="environment", said=_of_environment(environment))))
+    own, unreadable = _readable(Layer(place="session", said=session))
+    resolved = _resolved(_ranked([*layers, own]), frozenset(session_first))
+    return replace(resolved, narrowed=(*unreadable, *resolved.narrowed))
 
 
-def _resolved(layers: tuple[Layer, ...]) -> Resolved:
-    trusted = next((cast(tuple[Path, ...], one.said["trusted"]) for one in layers if "trusted" in one.said), ())
+def check_values(said: Mapping[str, object]) -> None:
+    """Raise ``SettingError`` where a command's value can't be, or its key is unknown."""
+    checked(Layer(place="session", said=said))
+
+
+def refuse_beyond(resolved: Resolved, keys: Collection[str]) -> None:
+    """Raise ``SettingError`` where a session's value of one of these keys is more than the operator allows."""
+    for one in resolved.narrowed:
+        if one.place == "session" and one.key in keys:
+            raise SettingError(
+                f"{one.key}: {one.what} is more than this program was started with. {_how_to_allow(one.key)}"
+            )
+
+
+def _how_to_allow(key: str) -> str:
+    option, variable = meaning_of(key).who.option, environment_name(key)
+    way = f"Start it with {option}" if option else f"Start it with {variable}=…" if variable else "Stop it"
+    return f"{way}, or set `{key}` in your own ullage.toml and start it again."
+
+
+def _ranked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+    return tuple(sorted(layers, key=lambda one: _RANKS.index(one.place)))
+
+
+def _readable(layer: Layer) -> tuple[Layer, list[Narrowed]]:
+    """The layer with the values that can be read, and the others."""
+    good: dict[str, object] = {}
+    bad: list[Narrowed] = []
+    for key, value in layer.said.items():
+        try:
+            good |= checked(replace(layer, said={key: value})).said
+        except SettingError as problem:
+            log.info("A setting of a session is left out: %s", problem)
+            if key in KEYS:
+                bad.append(Narrowed(layer.place, key, "its value"))
+    return replace(layer, said=good), bad
+
+
+class _Spoken(NamedTuple):
+    """The model that counts and how it is reached. ``is_elsewhere``: its provider is not the operator's model's."""
+
+    model: str
+    wire: str
+    is_elsewhere: bool
+
+
+def _resolved(layers: tuple[Layer, ...], session_first: frozenset[str]) -> Resolved:
+    trusted = next((cast(tuple[Path, ...], one.said["trusted"]) for one in layers if _may_trust(one)), ())
+    layers = tuple(replace(one, is_agreed=True) if _is_trusted(one, trusted) else one for one in layers)
+    own = next((one for one in layers if one.place == "session"), Layer(place="session", said={}))
+    first = session_first | {key for key in own.said if meaning_of(key).who.is_ceiling}
+    spoken = _spoken(layers, first)
+    narrowed: list[Narrowed] = []
+    counting: list[Layer] = []
     for layer in layers:
-        _check_places(layer, trusted)
-    model = str(next((layer.said["model"] for layer in layers if "model" in layer.said), ""))
+        if layer.place == "project file":
+            kept, beyond = of_project(layer.said, is_agreed=layer.is_agreed, wire=spoken.wire)
+            narrowed += [_narrowed(layer, one) for one in beyond]
+            counting.append(replace(layer, said=kept))
+        elif layer.place != "session":
+            counting.append(layer)
+    ceiling, _ = _merged_layers(counting, spoken)
+    limits = {key: value for key, value in ceiling.items() if meaning_of(key).who.session == "narrower"}
+    kept, beyond = of_session(own.said, Settings(**limits), spoken.wire)
+    narrowed += [_narrowed(own, one) for one in beyond]
+    found, sources = _merged_layers(_with_session(counting, replace(own, said=kept), first), spoken)
+    if spoken.is_elsewhere:
+        found |= _elsewhere(found, sources)
+    _refuse_owned(found, layers, spoken.wire)
+    return Resolved(settings=Settings(**found), layers=layers, sources=sources, narrowed=tuple(narrowed))
+
+
+def _may_trust(layer: Layer) -> bool:
+    return "trusted" in layer.said and layer.place not in ("session", "project file")
+
+
+def _narrowed(layer: Layer, beyond: Beyond) -> Narrowed:
+    where = layer.where(beyond.key) if layer.path is not None else ""
+    return Narrowed(layer.place, beyond.key, beyond.what, where, beyond.may_be_asked)
+
+
+def _spoken(layers: Sequence[Layer], session_first: frozenset[str]) -> _Spoken:
+    """Which model counts, on which wire. A project's file is heard when the user has agreed to it."""
+    heard = [one for one in layers if one.place != "project file" or one.is_agreed]
+    operator = [one for one in heard if one.place != "session"]
+    base_url = _first("base_url", [one for one in operator if one.place != "project file"])
+    before = _provider(_first("model", operator), base_url, _first("wire", operator))
+    own = next((one for one in heard if one.place == "session"), None)
+    ranked = operator if own is None else _with_session(operator, own, session_first)
+    model = _first("model", ranked)
+    now = _provider(model, base_url, _first("wire", ranked))
+    is_elsewhere = bool(before.name and now.name and before.name != now.name)
+    if is_elsewhere:
+        now = _provider(model, "", _first("wire", [one for one in ranked if one.place == "session"]))
+    return _Spoken(model, now.wire, is_elsewhere)
+
+
+def _with_session(others: Sequence[Layer], own: Layer, first: Collection[str]) -> list[Layer]:
+    """The session's layer among the others: above the arguments with the keys in ``first``, below with the rest."""
+    above = replace(own, said={key: value for key, value in own.said.items() if key in first})
+    below = replace(own, said={key: value for key, value in own.said.items() if key not in first})
+    return [above, *_ranked([*others, below])]
+
+
+class _Reached(NamedTuple):
+    name: str
+    wire: str
+
+
+def _provider(model: str, base_url: str, wire: str) -> _Reached:
+    """The provider's name (``server`` for one without) and wire; both empty for a model that leads nowhere."""
+    if not model:
+        return _Reached("", "")
+    try:
+        provider, _ = provider_of(model, base_url=base_url, wire=wire)
+    except SettingError:
+        return _Reached("", "")
+    return _Reached(provider.name or "server", provider.wire)
+
+
+def _first(key: str, layers: Iterable[Layer]) -> str:
+    return next((str(one.said[key]) for one in layers if key in one.said), "")
+
+
+def _elsewhere(found: Mapping[str, Any], sources: Mapping[str, Source]) -> dict[str, Any]:
+    """The operator's address and wire belong to the provider of its own model: another one is reached as usual."""
+    is_own_wire = "wire" in sources and sources["wire"].place == "session"
+    return {"base_url": "", "wire": found["wire"] if is_own_wire else ""}
+
+
+def _refuse_owned(found: Mapping[str, Any], layers: Sequence[Layer], wire: str) -> None:
+    for name in owned_in(found.get("params", {}), wire):
+        layer = next((one for one in layers if name in cast(Mapping[str, object], one.said.get("params", {}))), None)
+        where = f"{layer.where('params', name)}: " if layer is not None else ""
+        raise SettingError(
+            f"{where}params.{name} can't be set: that field of a request is made from the session itself. Remove it."
+        )
+
+
+def _merged_layers(layers: Sequence[Layer], spoken: _Spoken) -> tuple[dict[str, Any], dict[str, Source]]:
+    """All layers in one, the highest rank first among them."""
     found: dict[str, Any] = {}
     sources: dict[str, Source] = {}
     for layer in reversed(layers):
-        for said, table in _said_of(layer, model):
-            for key, value in said.items():
+        is_operator = layer.place not in ("session", "project file") or layer.is_agreed
+        for said, table in _said_of(layer, spoken.model):
+            for key, given in said.items():
+                value = _only_open(given, spoken.wire) if key == "params" and not is_operator else given
                 found[key] = _merged(key, found.get(key), value) if key in _TABLES else value
                 sources[key] = Source(layer.place, _place_of(layer, key, table))
-    return Resolved(settings=Settings(**found), layers=layers, sources=sources)
+    return found, sources
+
+
+def _only_open(params: object, wire: str) -> dict[str, object]:
+    return split(cast(Mapping[str, object], params), wire).open
 
 
 def _said_of(layer: Layer, model: str) -> Iterator[tuple[Mapping[str, object], str]]:
@@ -157,20 +328,6 @@ def _place_of(layer: Layer, key: str, table: str) -> str:
     return f'{where} [models."{table}"]'.strip()
 
 
-def _without(said: Mapping[str, object], keys: Iterable[str], model: str) -> dict[str, object]:
-    """What is left when these keys are said anew: the current model's own table says them no longer either."""
-    gone = set(keys)
-    left = {key: value for key, value in said.items() if key not in gone}
-    tables = left.get("models")
-    if isinstance(tables, Mapping):
-        names = _names_of(model)
-        left["models"] = {
-            name: {key: value for key, value in table.items() if key not in gone} if name in names else table
-            for name, table in tables.items()
-        }
-    return left
-
-
 def _of_environment(environment: Mapping[str, str]) -> dict[str, object]:
     said: dict[str, object] = {}
     for name, value in environment.items():
@@ -178,7 +335,7 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, object]:
             continue
         key = name.removeprefix("ULLAGE_").lower()
         if key in KEYS and not environment_name(key):
-            raise SettingError(f"{name}: {key} can't be said by a variable, only as {_listed(meaning_of(key).places)}.")
+            raise SettingError(f"{name}: {key} is a table, which no variable can hold. Set it in ullage.toml.")
         if key in KEYS:
             said[key] = value
         elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=_ALIKE):
@@ -188,10 +345,7 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def checked(layer: Layer) -> Layer:
-    """The layer with every value read. Raises ``SettingError`` that says where.
-
-    Whether a key may be said there is not looked at: for a project's file that is a question of trust.
-    """
+    """The layer with every value read. Raises ``SettingError`` that says where."""
     read: dict[str, object] = {}
     for key, value in layer.said.items():
         if key not in KEYS:
@@ -253,29 +407,8 @@ def _can_be(key: str, value: object) -> bool:
     return True
 
 
-def _check_places(layer: Layer, trusted: tuple[Path, ...]) -> None:
-    for key in layer.said:
-        places = meaning_of(key).places
-        if layer.place in places:
-            continue
-        where = layer.where(key)
-        if layer.place != "project file":
-            raise SettingError(f"{where}: {key} can't be said there, only as {_listed(places)}.")
-        if "user file" in places and key != "trusted" and _is_trusted(layer, trusted):
-            continue
-        said = "" if key == "trusted" else ", or add its directory to `trusted` in your own file"
-        raise SettingError(
-            f"{where}: a project's file may not say {key}, which decides where keys go, what runs or what is spent. "
-            f"Say it as {_listed(places)}{said}."
-        )
-
-
 def _is_trusted(layer: Layer, trusted: tuple[Path, ...]) -> bool:
-    if layer.path is None:
+    if layer.path is None or layer.place != "project file":
         return False
     directory = layer.path.parent.resolve()  # a link or ".." must not make a directory look trusted
     return any(directory.is_relative_to(each.resolve()) for each in trusted)
-
-
-def _listed(places: Sequence[str]) -> str:
-    return ", ".join(places[:-1]) + f" or {places[-1]}"

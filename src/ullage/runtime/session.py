@@ -12,20 +12,21 @@ process. Cancelling a method's task never undoes what it has stored.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Final, Literal, Protocol, Self, get_args
 
 from msgspec.structs import replace
 
-from ullage import errors
+from ullage.agent.grants import Grant
+from ullage.agent.loop import Loop
 from ullage.context.lineage import Whereabouts, explain
-from ullage.errors import CommandRefused, ContextUnfixable, Overflow, ProviderError, SessionNotFound, UllageError
+from ullage.errors import BadKey, CommandRefused, InternalError, SessionNotFound, UllageError, WrongType
 from ullage.events import (
-    ApprovalGiven,
     CancelAsked,
     Cancelled,
     CompactAsked,
@@ -38,68 +39,36 @@ from ullage.events import (
     TurnResumed,
     Uncompacted,
 )
-from ullage.messages import FilePart, Message, Part, TextPart, clean_text
+from ullage.messages import FilePart, ImagePart, Message, Part, TextPart, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
+from ullage.runtime.approvals import (
+    GrantScope,
+    Question,
+    ScopedGrant,
+    answer,
+    granted_events,
+    grants_of,
+    new_grant,
+    questions,
+    revoked_event,
+)
 from ullage.runtime.driver import Driver
+from ullage.runtime.outcome import INTERRUPTED, INTERRUPTED_NOTE, CancelAnswer, Pending, Result, error_of, last_words
 from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
 from ullage.tokens.calibration import Calibration
 from ullage.tools.outputs import as_picture
 from ullage.wire.endpoints import provider_of
 
+log = logging.getLogger("ullage.runtime")
+
+POLL_S: Final = 0.5
+"""Seconds until a session that another process drives is looked at again, unless there is news of it."""
+
 Said = str | bytes | Path | Part
 """A piece of a message: text, an image's bytes, a file with an image in it, or a part made by hand."""
-
-
-class Pending(NamedTuple):
-    """A message that waits. ``position`` counts from 1 in the order of delivery."""
-
-    id: str
-    position: int
-    at: float
-    kind: QueueKind
-    message: Message
-
-
-class CancelAnswer(NamedTuple):
-    """What a cancel has done. ``persisted`` is what was kept (seed 003); ``returned`` are messages given back."""
-
-    cancelled: bool
-    persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
-    returned: tuple[Message, ...] = ()
-
-
-class Result(NamedTuple):
-    """How the session came to rest. ``text`` is the last answer's; ``reason`` an ``EndReason`` or ``PauseReason``.
-
-    ``is_paused``: the turn is not over; ``note`` says what it waits for.
-    """
-
-    text: str
-    reason: str
-    note: str
-    is_paused: bool
-    reading: Reading
-    error: UllageError | None = None
-    """What a failed or too large turn failed with."""
-
-    def or_raise(self) -> Result:
-        """The result, if the turn did not fail. Raises the ``ProviderError`` or ``ContextUnfixable`` it failed with."""
-        if self.error is not None:
-            raise self.error
-        return self
-
-
-def error_of(reason: str, kind: str, note: str, stuck: ContextUnfixable | None) -> UllageError | None:
-    """The error that a turn's end stands for; ``None`` where it is none."""
-    if reason == "too_large":
-        return stuck or Overflow(note)
-    if reason != "failed":
-        return None
-    named = getattr(errors, kind, ProviderError)
-    return (named if issubclass(named, ProviderError) else ProviderError)(note)
 
 
 class Opener(Protocol):
@@ -125,14 +94,16 @@ class Opener(Protocol):
 class Session:
     """One session. Made by ``Agent.session``; use as ``async with``.
 
-    Inside the block it is driven whenever there is something to do. Leaving the block waits until it rests; leaving it
-    by an exception stops what is under way as a crash would, without losing anything: the next one to open it goes on.
+    Inside the block it is driven whenever there is something to do; with ``resume=False``, only from the first command
+    on. Leaving the block waits until the session rests. Leaving it by an exception stops the work in progress as a
+    crash would, without losing anything: the next process that drives the session continues it.
     """
 
     def __init__(self, agent: Opener, session: str, *, resume: bool, settings: dict[str, object]) -> None:
         self.id = session
         self._agent = agent
-        self._resume = resume
+        self._drives = resume
+        """Whether this process drives the session: from the start, or since the first command."""
         self._settings = settings
         self._shared: Shared | None = None
         self._driver: Driver | None = None
@@ -156,7 +127,7 @@ class Session:
             raise
         self._is_closing = False
         self._serving = asyncio.create_task(self._serve(), name=f"session {self.id}")
-        if self._resume:
+        if self._drives:
             self._wake.set()
         else:
             self._is_idle.set()
@@ -168,18 +139,32 @@ class Session:
         await self.close(waits=problem is None)
 
     async def close(self, *, waits: bool = False) -> None:
-        """Let the session go, once it rests with ``waits``; otherwise at once, and the next one to open it goes on."""
+        """Stop driving the session, with ``waits`` once it rests. Closing it again does nothing.
+
+        Work that is stopped stays unfinished in the ledger, and the next process that drives the session continues it.
+        Raises what stopped the driver, where ``waits``.
+        """
+        if self._serving is None or self._is_closing:
+            return
         try:
             if waits:
-                await self.wait()
+                await self.wait(check=False)
         finally:
-            assert self._serving is not None
-            self._is_closing = True
-            self._serving.cancel()
-            await asyncio.wait([self._serving])
-            work = self._driving.work
+            await self._end(self._serving)
+
+    async def _end(self, serving: asyncio.Task[None]) -> None:
+        if self._is_closing:  # another task has closed it while this one waited
+            return
+        self._is_closing = True
+        serving.cancel()
+        await asyncio.wait([serving])
+        self._is_idle.set()
+        work = self._driving.work
+        self._shared = None
+        try:
             if work is not None and work.learns:
                 await self._agent.remember(work.ledger.meter.calibration)
+        finally:
             await self._agent.leave()
 
     @property
@@ -193,7 +178,7 @@ class Session:
         return self._failure
 
     async def _serve(self) -> None:
-        """Drive whenever somebody has asked for it, until the block is left. A failure is kept for who waits."""
+        """Drive whenever a command has asked for it, until the block is left. A failure is kept for ``wait``."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -203,20 +188,30 @@ class Session:
                 self._failure = None
             except asyncio.CancelledError:
                 raise
-            except Exception as problem:  # noqa: BLE001 - raised to whoever waits for the session
+            except UllageError as problem:
+                log.warning("The session %s stopped: %s", self.id, problem)
+                self._failure = problem
+            except Exception as problem:
+                log.exception("The session %s stopped by an unexpected error", self.id)
                 self._failure = problem
             if self._is_closing:
                 return  # an error took the place of the cancel
             if not self._wake.is_set():
                 self._is_idle.set()
 
+    def drive(self) -> None:
+        """Continue what is unfinished: a turn that lost its driver, messages that wait. Nothing where there is none."""
+        self._open  # noqa: B018 - raises where the session is closed
+        self._drive()
+
     def _drive(self) -> None:
+        self._drives = True
         self._is_idle.clear()
         self._wake.set()
 
     @property
     def _driving(self) -> Driver:
-        if self._driver is None:
+        if self._driver is None or self._shared is None:
             raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
         return self._driver
 
@@ -229,16 +224,37 @@ class Session:
     # -- saying something --
 
     async def send(self, *said: Said, kind: QueueKind = "steer", id: str = "") -> Receipt:
-        """Say something, whatever the agent is doing; returns once it is stored.
+        """Send a message, whatever the agent is doing; returns once it is stored.
 
         A ``steer`` goes in before the next model call, behind the results of tools that run; a ``follow_up`` waits
         until the turn is over. At rest both begin a turn. An ``id`` of your own makes this idempotent: the same id
-        again changes nothing and gives the first receipt's state.
+        again changes nothing and gives the first receipt's state. Raises ``BadKey`` for a missing key, and then
+        nothing is stored.
         """
+        if kind not in get_args(QueueKind):
+            raise WrongType(f"kind is 'steer' or 'follow_up', and not {kind!r}. Nothing was stored.")
+        if not isinstance(id, str):
+            raise WrongType(f"A message's id is a str, and not {type(id).__name__}. Nothing was stored.")
+        await self._check_key()
         message = await self.message(*said, id=id)
         receipt = await self._open.store.send(self.id, message, kind)
         self._drive()
         return receipt
+
+    async def _check_key(self) -> None:
+        """Raises ``BadKey`` where no call of the model could be made, unless another process drives the session.
+
+        Looks at what this process has seen of the session already: reading on would wait for a compaction that is
+        being worked out, and a message is stored at once.
+        """
+        work = self._driving.work or await self._driving.look()
+        settings = self._open.resolve(work.ledger.loop.settings, changed=work.changed).settings
+        try:
+            work.endpoint(settings)
+        except BadKey:
+            driver = (await self._open.store.about(self.id)).held_by
+            if driver in ("", self._open.owner):
+                raise
 
     async def message(self, *said: Said, id: str = "") -> Message:
         """A user's message of these pieces; bytes of images are stored beside the session."""
@@ -254,8 +270,13 @@ class Session:
             case bytes() | Path():
                 data = await asyncio.to_thread(said.read_bytes) if isinstance(said, Path) else said
                 return await self._media(name, data, said.name if isinstance(said, Path) else "")
-            case _:
+            case TextPart() | ImagePart() | FilePart():
                 return said
+            case _:
+                raise WrongType(
+                    f"A message is made of text (str), an image's or file's bytes, a Path, or a TextPart, ImagePart or "
+                    f"FilePart, and not of {type(said).__name__}. Nothing was stored."
+                )
 
     async def _media(self, name: str, data: bytes, file_name: str) -> Part:
         handle = await self._open.store.keep(self.id, data)
@@ -278,10 +299,10 @@ class Session:
         """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
         return await self._open.store.withdraw(self.id, message_id)
 
-    async def ask(self, *said: Said) -> Result:
-        """Say something and wait until the session rests. Raises the ``ProviderError`` a call failed with."""
+    async def ask(self, *said: Said, check: bool = True) -> Result:
+        """``send``, then ``wait``."""
         await self.send(*said)
-        return (await self.wait()).or_raise()
+        return await self.wait(check=check)
 
     # -- steering the loop --
 
@@ -311,27 +332,74 @@ class Session:
                         return CancelAnswer(True, None, tuple(given_back))
         raise CommandRefused(f"The session {self.id} was closed before the cancel was answered.")
 
-    async def approve(self, call_id: str, approved: bool = True, note: str = "") -> None:
-        """Answer for a tool call that waits for a person; ``note`` is said to the model when it is denied."""
-        await self._command(ApprovalGiven(call_id=call_id, approved=approved, note=note))
+    async def questions(self) -> list[Question]:
+        """The tool calls that need a person's approval: each whole, with its digest and what "always" would allow."""
+        return questions(await self._driving.look())
+
+    async def approve(
+        self, call_id: str, approved: bool = True, note: str = "", *, digest: str = "", by_nobody: bool = False
+    ) -> None:
+        """Answer for a tool call that needs approval; ``note`` is the reason of a no, for the model.
+
+        ``digest`` names the exact call that was shown: raises ``CommandRefused`` where another one waits. An answer for
+        a call that has one already changes nothing. ``by_nobody``: a no because nobody can be asked, which the model
+        is told.
+        """
+        work = await self._driving.look()
+        if given := answer(work, call_id, approved, note, digest, by_nobody=by_nobody):
+            await self._command(given)
+
+    async def grant(self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session") -> Grant:
+        """Allow all calls of a tool, or all commands that begin with these words, without asking again.
+
+        In this session, or in every session with its root. What is asked about now and is covered runs. Raises
+        ``CommandRefused`` for a prefix that would allow anything at all.
+        """
+        work = await self._driving.look()
+        grant = new_grant(work, tool, prefix)
+        if scope == "project":
+            await asyncio.to_thread(work.shared.grants.add, work.root, grant)
+        if events := granted_events(work, grant, scope):
+            await self._open.store.command(self.id, events)
+        self._drive()
+        return grant
+
+    async def grants(self) -> list[ScopedGrant]:
+        """What is allowed without asking, in this session and in its project."""
+        return grants_of(await self._driving.look())
+
+    async def revoke(self, grant: str) -> None:
+        """Take a grant back, the session's or its project's. Raises ``CommandRefused`` where there is none such."""
+        work = await self._driving.look()
+        if event := revoked_event(work, grant):
+            await self._command(event)
+            return
+        is_of_project = any(one.id == grant for one in work.shared.grants.of(work.root))
+        if not is_of_project or not await asyncio.to_thread(work.shared.grants.revoke, grant):
+            raise CommandRefused(f"There is no grant {grant!r} in this session or its project.")
 
     async def resume(self) -> None:
-        """Go on with a turn that waits: after a failure, or with its budgets counted anew."""
+        """Continue a turn that waits, after a failure or with its budgets counted anew, or that lost its driver.
+
+        Raises ``CommandRefused`` where there is nothing to resume.
+        """
         loop = (await self._driving.look()).ledger.loop
-        if not loop.paused:
+        if loop.paused:
+            await self._command(TurnResumed(turn=loop.turn, usd=self.reading.spend.money.usd))
+        elif await self.is_interrupted():
+            self.drive()
+        else:
             raise CommandRefused(f"The session {self.id} does not wait for anything: there is nothing to resume.")
-        await self._command(TurnResumed(turn=loop.turn, usd=self.reading.spend.money.usd))
 
     async def set(self, /, **settings: object) -> None:
         """Change settings of this session; the next reading shows it. ``None`` takes one back.
 
-        Raises ``SettingError``, and then nothing has changed.
+        Raises ``SettingError`` for what can't be and for more than the operator allows; then nothing has changed.
         """
         work = await self._driving.look()
-        said = {name: value for name, value in {**work.ledger.loop.settings, **settings}.items() if value is not None}
-        resolved = self._open.resolve(said, changed=work.changed | settings.keys()).settings
-        if "model" in settings and resolved.model:
-            provider_of(resolved.model, base_url=resolved.base_url, wire=resolved.wire)
+        after = self._open.commanded(settings, work.ledger.loop.settings, changed=work.changed)
+        if "model" in settings and after.model:
+            provider_of(after.model, base_url=after.base_url, wire=after.wire)
         plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
         await self._command(SettingsChanged(settings=plain))
 
@@ -371,11 +439,10 @@ class Session:
 
     @property
     def reading(self) -> Reading:
-        """The last known reading, without looking into the store: what this process's driver works with."""
-        work = self._driving.work
-        if work is None:
+        """The last known reading, without looking into the store; also once the session is closed."""
+        if self._driver is None or self._driver.work is None:
             raise SessionNotFound(f"The session {self.id} is not open.")
-        return work.reading
+        return self._driver.work.reading
 
     async def context(self) -> Reading:
         """The window now, breakdown and all: the number that is displayed, decided on and enforced."""
@@ -428,7 +495,9 @@ class Session:
         end: int | None = None
         try:
             while end is None or seen < end:
-                await asyncio.wait([coming] if idle.done() else [coming, idle], return_when=asyncio.FIRST_COMPLETED)
+                # A driver of another process may die without an event: then only looking again finds it out.
+                waiting, timeout_s = ([coming], POLL_S) if idle.done() else ([coming, idle], None)
+                await asyncio.wait(waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
                 if coming.done():
                     event = coming.result()
                     seen = seen if isinstance(event, DraftPiece) else event.seq
@@ -445,42 +514,59 @@ class Session:
 
     async def _rests_at(self) -> int | None:
         """The last event of a session that rests; ``None`` while it does not. Raises what stopped its driver."""
-        if not self._is_idle.is_set():
-            return None
+        is_over = self._is_idle.is_set() and await self._is_over()
+        return (await self._driving.look()).ledger.loop.seq if is_over else None
+
+    async def _is_over(self) -> bool:
+        """Whether nothing more happens here by itself. Raises what stopped the driver."""
         if self._failure is not None:
             raise self._failure
-        return (await self._driving.look()).ledger.loop.seq if await self._is_at_rest() else None
+        if is_at_rest((await self._driving.look()).ledger.loop):
+            return True
+        if (await self._open.store.about(self.id)).held_by:
+            return False
+        if self._drives:
+            self._drive()  # the other process that worked on it is gone
+        return not self._drives
 
-    async def _is_at_rest(self) -> bool:
-        loop = (await self._driving.look()).ledger.loop
-        return bool(loop.paused) or not (loop.turn or loop.queue)
+    async def is_interrupted(self) -> bool:
+        """Whether there is work left in the session and no process works on it: the one that did has ended."""
+        if not self._is_idle.is_set() or is_at_rest((await self._driving.look()).ledger.loop):
+            return False
+        return not (await self._open.store.about(self.id)).held_by and self._is_idle.is_set()
 
-    async def wait(self) -> Result:
-        """Until the session rests or waits for a person. Raises what stopped its driver, such as a store that fails."""
-        self._drive()
+    async def wait(self, *, check: bool = True) -> Result:
+        """Until the session rests, or waits for a person.
+
+        Raises what the turn failed with: a ``ProviderError``, ``ContextUnfixable`` or ``InternalError``. With
+        ``check=False`` that is the result's ``error`` instead. Raises in both cases what stopped the driver, such as
+        ``StoreUnavailable``. A session that this process does not drive is not driven by waiting for it.
+        """
+        if self._drives:
+            self._drive()
         async with self._open.store.watch(self.id) as watch:
             while True:
                 await self._is_idle.wait()
-                if self._failure is not None:
-                    raise self._failure
-                if await self._is_at_rest():
-                    return await self._result()
-                await watch.wait(0.5)
+                if await self._is_over():
+                    break
+                await watch.wait(POLL_S)
+        result = await self._result()
+        return result.or_raise() if check else result
 
     async def _result(self) -> Result:
         work = await self._driving.look()
         loop = work.ledger.loop
         text = last_words(work.ledger.meter.messages)
+        if not is_at_rest(loop):
+            return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, work.reading)
         reason = loop.paused or loop.ended
-        error = error_of(reason, work.memory.last_error, loop.note, work.stuck)
+        kind = loop.failed or InternalError.__name__ if loop.paused else work.memory.last_error
+        error = error_of(reason, kind, loop.note, work.stuck)
+        if isinstance(error, InternalError):
+            error.__cause__ = self._driving.problem
         return Result(text, reason, loop.note, bool(loop.paused), work.reading, error)
 
 
-def last_words(messages: Sequence[Message]) -> str:
-    """The text of the last answer to the last thing a person said; empty where it has none yet."""
-    for message in reversed(messages):
-        if message.role == "assistant":
-            return "".join(part.text for part in message.of_type(TextPart))
-        if message.role == "user" and message.origin == "said":
-            return ""
-    return ""
+def is_at_rest(loop: Loop) -> bool:
+    """Whether a session waits for nothing but a person."""
+    return bool(loop.paused) or not (loop.turn or loop.queue)

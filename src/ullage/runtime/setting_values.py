@@ -12,8 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import msgspec
+
+from ullage.bounds import value_excess
+from ullage.envelope import PARAMS_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.tokens.text import NAMES as ESTIMATORS
 
@@ -39,7 +43,8 @@ class McpServer:
     """How an MCP server is reached: a ``command`` that is started, or a ``url``.
 
     ``env``, ``args`` and ``headers`` may hold ``${NAME}``, which ``with_environment`` fills in. ``cwd`` is relative to
-    the root. ``enabled=False`` leaves a server out that a file of lower rank names.
+    the root. ``sandbox`` confines a server that is started, as commands are. ``enabled=False`` leaves a server out that
+    a file of lower rank names.
     """
 
     command: str = ""
@@ -49,6 +54,7 @@ class McpServer:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     enabled: bool = True
+    sandbox: Literal["off", "workspace", "workspace+network"] = "off"
 
     def with_environment(self, environment: Mapping[str, str]) -> McpServer:
         """The server with every ``${NAME}`` replaced. Raises ``SettingError`` for a name the environment lacks."""
@@ -74,6 +80,7 @@ class McpServer:
             url=self.url,
             headers={name: fill(value) for name, value in self.headers.items()},
             enabled=self.enabled,
+            sandbox=self.sandbox,
         )
 
 
@@ -209,9 +216,29 @@ def table(given: object) -> dict[str, object]:
     return dict(given)
 
 
+def params(given: object) -> dict[str, object]:
+    """Fields for a request body: a table of JSON values, bounded in depth and size."""
+    fields = table(given)
+    if value_excess(fields, most=TOML_DEPTH):
+        raise ValueError(f"give a table that is nested no deeper than {TOML_DEPTH} levels")
+    try:
+        size = len(msgspec.json.encode(fields))
+    except (TypeError, ValueError, msgspec.MsgspecError) as problem:
+        raise ValueError("give a table of texts, numbers, lists and tables") from problem
+    if size > PARAMS_BYTES:
+        raise ValueError(f"give a table of at most {PARAMS_BYTES:,} bytes as JSON")
+    return fields
+
+
 def servers(given: object) -> dict[str, McpServer]:
     """MCP servers by name."""
     return {name: _server(name, value) for name, value in table(given).items()}
+
+
+def sandboxed(given: object) -> object:
+    """How a server is confined; ``true`` is the usual way."""
+    chosen = {True: "workspace", False: "off"}.get(given, given) if isinstance(given, bool) else given
+    return one_of("off", "workspace", "workspace+network")(chosen)
 
 
 _SERVER_READERS: Final[Mapping[str, Reader]] = {
@@ -222,6 +249,7 @@ _SERVER_READERS: Final[Mapping[str, Reader]] = {
     "url": text,
     "headers": table,
     "enabled": flag,
+    "sandbox": sandboxed,
 }
 
 

@@ -19,21 +19,17 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from ullage.codec.encode.blocks import Effort, Options
 from ullage.context.rules import KEEP
+from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError
 from ullage.reasoning import ReasoningPolicy, Strip
+from ullage.runtime import authority
 from ullage.runtime import setting_values as values
+from ullage.runtime.authority import Authority
 from ullage.runtime.setting_values import McpServer, Reader
 from ullage.wire.endpoints import WIRES
 
 Place = Literal["argument", "session", "user file", "project file", "environment"]
 """Where a setting may be said, highest rank first; a project's file wins over the user's."""
-
-EVERYWHERE: Final[tuple[Place, ...]] = get_args(Place)
-NO_ENVIRONMENT: Final[tuple[Place, ...]] = ("argument", "session", "user file", "project file")
-"""Tables, which a variable can't hold."""
-NOT_BY_A_PROJECT: Final[tuple[Place, ...]] = ("argument", "session", "user file", "environment")
-"""What decides where keys go, what runs, is asked first or is spent: in a project's file only where it is trusted."""
-AT_THE_START: Final[tuple[Place, ...]] = ("argument", "user file", "environment")
 
 
 class Meaning(NamedTuple):
@@ -42,11 +38,14 @@ class Meaning(NamedTuple):
     meaning: str
     read: Reader
     unit: str = ""
-    places: tuple[Place, ...] = EVERYWHERE
+    who: Authority = authority.ANYONE
+    """Who may set it besides the operator, and how far."""
     default: str = ""
     """The default in words, where the value alone does not say it."""
     per_model: bool = False
     """Whether a table of one model may say it."""
+    has_variable: bool = True
+    """Whether a variable of the environment can hold it: not a table."""
 
 
 def _setting(
@@ -55,18 +54,21 @@ def _setting(
     read: Reader,
     *,
     unit: str = "",
-    places: tuple[Place, ...] = EVERYWHERE,
+    who: Authority = authority.ANYONE,
     said: str = "",
     per_model: bool = False,
 ) -> Any:
-    described = {"setting": Meaning(meaning, read, unit, places, said, per_model)}
+    has_variable = not isinstance(default, dict)
+    described = {"setting": Meaning(meaning, read, unit, who, said, per_model, has_variable)}
     if isinstance(default, dict):
         return dataclasses.field(default_factory=dict, metadata=described)
     return dataclasses.field(default=default, metadata=described)
 
 
-_COUNT: Final = values.whole(1)
-_SECONDS: Final = values.real(0, above=True)
+_MOST: Final = 10**12
+_COUNT: Final = values.whole(1, _MOST)
+_FROM_NONE: Final = values.whole(0, _MOST)
+_SECONDS: Final = values.real(0, 7 * 86_400, above=True)
 _SHARE: Final = values.real(0, 1, above=True)
 
 
@@ -78,20 +80,31 @@ class Settings:
     """
 
     # -- the model --
-    model: str = _setting("", "the model, with its provider before it: `anthropic:claude-haiku-4-5`", values.text)
+    model: str = _setting(
+        "",
+        "the model, with its provider before it: `anthropic:claude-haiku-4-5`",
+        values.text,
+        who=authority.CHOICE,
+    )
     base_url: str = _setting(
         "", "another address of the provider, a gateway or a local server", values.text,
-        places=NOT_BY_A_PROJECT, said="the provider's",
+        said="the provider's", who=authority.BASE_URL,
     )  # fmt: skip
-    wire: str = _setting("", "the wire that is spoken", values.one_of("", *WIRES), said="the provider's usual one")
+    wire: str = _setting(
+        "",
+        "the wire that is spoken",
+        values.one_of("", *WIRES),
+        said="the provider's usual one",
+        who=authority.CHOICE,
+    )
     system: str = _setting("", "the system prompt", values.text)
     instructions: tuple[str, ...] = _setting(
         (), "instruction files that are read from the root and put behind the system prompt, such as `AGENTS.md`",
-        values.inner_files,
+        values.inner_files, who=authority.INSTRUCTIONS,
     )  # fmt: skip
     params: Mapping[str, object] = _setting(
-        {}, "what else the wire takes, in its own spelling; it passes through", values.table,
-        places=NO_ENVIRONMENT, per_model=True,
+        {}, "what else the wire takes, in its own spelling; it passes through", values.params,
+        per_model=True, who=authority.PARAMS,
     )  # fmt: skip
     max_output: int | None = _setting(
         None, "the most an answer may have", values.optional(_COUNT),
@@ -102,7 +115,7 @@ class Settings:
         said="the provider's", per_model=True,
     )  # fmt: skip
     thinking_budget: int | None = _setting(
-        None, "the most it may think, where the wire has a budget", values.optional(values.whole()),
+        None, "the most it may think, where the wire has a budget", values.optional(_FROM_NONE),
         unit="tokens", said="the provider's", per_model=True,
     )  # fmt: skip
     temperature: float | None = _setting(
@@ -115,7 +128,10 @@ class Settings:
         "none", "which of it is left out: `none`, `all`, `all_but_last`", values.one_of(*get_args(Strip))
     )
     models: Mapping[str, Mapping[str, object]] = _setting(
-        {}, "keys for one model alone, by its name with or without the provider", values.table, places=NO_ENVIRONMENT
+        {},
+        "keys for one model alone, by its name with or without the provider",
+        values.table,
+        who=authority.MODELS,
     )
 
     # -- the window --
@@ -128,7 +144,7 @@ class Settings:
         unit="tokens", said="it stays unknown", per_model=True,
     )  # fmt: skip
     reserve: int | None = _setting(
-        None, "kept free for the answer", values.optional(values.whole()), unit="tokens",
+        None, "kept free for the answer", values.optional(_FROM_NONE), unit="tokens",
         said="16,000, at most the model's maximum output and a fifth of the window", per_model=True,
     )  # fmt: skip
     trigger: float | int = _setting(
@@ -153,9 +169,15 @@ class Settings:
     )  # fmt: skip
     protect_tokens: int = _setting(
         40_000, "how much of the newest tool results is never cleared, at most a quarter of the input limit",
-        values.whole(), unit="tokens",
+        _FROM_NONE, unit="tokens",
     )  # fmt: skip
-    summary_model: str = _setting("", "the model that summarises", values.text, said="the session's")
+    summary_model: str = _setting(
+        "",
+        "the model that summarises",
+        values.text,
+        said="the session's",
+        who=authority.CHOICE,
+    )
     summary_instructions: str = _setting("", "what a summary must look at, added to what is always asked", values.text)
     background_at: float | None = _setting(
         None, "from where on a summary is prepared while the model answers",
@@ -163,44 +185,68 @@ class Settings:
     )  # fmt: skip
 
     # -- the loop --
-    max_steps: int = _setting(100, "model calls in one turn", _COUNT, unit="calls")
+    max_steps: int = _setting(
+        100,
+        "model calls in one turn",
+        values.whole(1, 100_000),
+        unit="calls",
+        who=authority.EFFORT,
+    )
     max_repeats: int = _setting(
-        5, "how often the same tool call with the same arguments may come before the turn ends", _COUNT, unit="calls"
+        5,
+        "how often the same tool call with the same arguments may come before the turn ends",
+        values.whole(1, 1_000_000),
+        unit="calls",
+        who=authority.EFFORT,
     )
     drop_retries: int = _setting(
-        2, "how often a call is made again whose answer broke off", values.whole(), unit="calls"
+        2,
+        "how often a call is made again whose answer broke off",
+        values.whole(0, 100),
+        unit="calls",
+        who=authority.EFFORT,
     )
-    tries: int = _setting(4, "how often a request is sent until an answer begins, the first included", _COUNT)
+    tries: int = _setting(
+        4,
+        "how often a request is sent until an answer begins, the first included",
+        values.whole(1, 100),
+        who=authority.EFFORT,
+    )
     connect_s: float = _setting(10.0, "the longest a connection may take", _SECONDS, unit="seconds")
     first_byte_s: float = _setting(600.0, "the longest until an answer begins", _SECONDS, unit="seconds")
     between_s: float = _setting(180.0, "the longest silence inside an answer", _SECONDS, unit="seconds")
+    call_s: float = _setting(CALL_S, "the longest an answer may take, from its first byte on", _SECONDS, unit="seconds")
+    loading_s: float = _setting(
+        LOADING_S, "how long a server that is loading its model is waited for; 0 is not at all", values.real(0),
+        unit="seconds",
+    )  # fmt: skip
     budget_tokens: int | None = _setting(
         None, "what a turn may use, input and output of all its calls together; counted anew when it is resumed",
-        values.optional(_COUNT), unit="tokens", places=NOT_BY_A_PROJECT, said="no end",
+        values.optional(_COUNT), unit="tokens", said="no end", who=authority.BUDGET,
     )  # fmt: skip
     budget_usd: float | None = _setting(
         None,
         "what a turn may cost",
-        values.optional(_SECONDS),
+        values.optional(values.real(0, 1_000_000, above=True)),
         unit="US dollars",
-        places=NOT_BY_A_PROJECT,
         said="no end",
+        who=authority.BUDGET,
     )
     budget_calls: int | None = _setting(
         None,
         "how many model calls a turn may make, those of children and summaries among them",
         values.optional(_COUNT),
         unit="calls",
-        places=NOT_BY_A_PROJECT,
         said="no end",
+        who=authority.BUDGET,
     )
     budget_s: float | None = _setting(
         None,
         "how long a turn may take",
         values.optional(_SECONDS),
         unit="seconds",
-        places=NOT_BY_A_PROJECT,
         said="no end",
+        who=authority.BUDGET,
     )
     cancel_tools: Literal["stop", "finish"] = _setting(
         "stop", "what a cancel does to a running tool: `stop` ends it, `finish` lets it end and starts no other",
@@ -212,17 +258,41 @@ class Settings:
     )  # fmt: skip
 
     # -- tools --
-    tools: tuple[str, ...] = _setting((), "the built-in tools, by name", values.names, places=NOT_BY_A_PROJECT)
+    tools: tuple[str, ...] = _setting(
+        (),
+        "the built-in tools, by name",
+        values.names,
+        who=authority.TOOLS,
+    )
     approve: tuple[str, ...] = _setting(
-        (), "tools that a person is asked about before each call, by name", values.names, places=NOT_BY_A_PROJECT
+        (),
+        "tools that need a person's approval before each call, by name; `mcp` is every tool of an MCP server",
+        values.names,
+        who=authority.APPROVE,
     )
     mcp: Mapping[str, McpServer] = _setting(
-        {}, "MCP servers by name: `command`, `args`, `env`, `cwd`; or `url`, `headers`; `enabled`", values.servers,
-        places=("argument", "session", "user file"),
+        {}, "MCP servers by name: `command`, `args`, `env`, `cwd`; or `url`, `headers`; `enabled`",
+        values.servers, who=authority.MCP,
     )  # fmt: skip
     root: Path | None = _setting(
         None, "the directory that file tools are confined to; in a file, relative to the file",
-        values.optional(values.directory), places=NOT_BY_A_PROJECT, said="where the program was started",
+        values.optional(values.directory), said="where the program was started", who=authority.ROOT,
+    )  # fmt: skip
+    sandbox: Literal["off", "workspace", "workspace+network"] = _setting(
+        "workspace",
+        "what commands may reach: `workspace` (the root and a private temporary directory), `workspace+network`, `off`",
+        values.one_of(*authority.SANDBOXES),
+        who=authority.SANDBOX,
+    )
+    sandbox_read: tuple[Path, ...] = _setting(
+        (),
+        "directories outside the root that commands may read, beside the system's and the home directory's toolchains",
+        values.directories,
+        who=authority.SANDBOX_PLACES,
+    )
+    sandbox_write: tuple[Path, ...] = _setting(
+        (), "directories outside the root that commands may write as well", values.directories,
+        who=authority.SANDBOX_PLACES,
     )  # fmt: skip
     sequential_tools: bool = _setting(False, "whether tools run one after the other", values.flag)
     tool_timeout_s: float = _setting(600.0, "the longest a call of a tool may take", _SECONDS, unit="seconds")
@@ -233,7 +303,7 @@ class Settings:
 
     # -- storing --
     lease_ttl_s: float = _setting(
-        10.0, "how long a driver that is no longer heard of holds its session", values.real(1), unit="seconds"
+        10.0, "how long a driver that is no longer heard of holds its session", values.real(1, 3_600), unit="seconds"
     )
     flush_s: float = _setting(
         0.05, "the longest that shown text waits to be stored", values.real(0, 0.1), unit="seconds, at most 0.1"
@@ -245,7 +315,7 @@ class Settings:
         (),
         "directories in and below which an `ullage.toml` may say what only the user's may",
         values.directories,
-        places=AT_THE_START,
+        who=authority.TRUSTED,
     )
 
     def __post_init__(self) -> None:
@@ -292,7 +362,7 @@ def meaning_of(key: str) -> Meaning:
 
 def environment_name(key: str) -> str:
     """The environment variable of a key; empty where it has none."""
-    return f"ULLAGE_{key.upper()}" if "environment" in meaning_of(key).places else ""
+    return f"ULLAGE_{key.upper()}" if meaning_of(key).has_variable else ""
 
 
 def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:

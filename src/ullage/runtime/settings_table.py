@@ -1,44 +1,89 @@
-"""The table of docs/settings.md, made from the settings themselves.
+"""The tables of docs/settings.md and docs/security.md, made from the settings themselves.
 
 uv run python -c "from ullage.runtime.settings_table import table; print(table())"
+uv run python -c "from ullage.runtime.settings_table import authority_table; print(authority_table())"
+uv run python -c "from ullage.runtime.settings_table import params_table; print(params_table())"
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
-from ullage.runtime.settings import EVERYWHERE, KEYS, Meaning, Settings, meaning_of
-
-_IN_WORDS: Final = {
-    "argument": "an argument",
-    "session": "the session",
-    "user file": "the user's file",
-    "project file": "a project's file",
-    "environment": "the environment",
-}
+from ullage.codec.params import WIRES, Fields
+from ullage.runtime.authority import ANYONE, Authority
+from ullage.runtime.settings import KEYS, Meaning, Settings, meaning_of
 
 
 def table() -> str:
-    """All keys as Markdown: key, meaning, default, unit, and where each may be said."""
-    rows = ["| key | meaning | default | unit | where |", "|---|---|---|---|---|"]
+    """All keys as Markdown: key, meaning, default, unit, and what is special about where it may be set."""
+    rows = ["| key | meaning | default | unit | notes |", "|---|---|---|---|---|"]
     defaults = Settings()
     for key in KEYS:
         meaning = meaning_of(key)
         default = meaning.default or _shown(getattr(defaults, key))
-        rows.append(f"| `{key}` | {meaning.meaning} | {default} | {meaning.unit} | {_where(meaning)} |")
+        rows.append(f"| `{key}` | {meaning.meaning} | {default} | {meaning.unit} | {_notes(meaning)} |")
     return "\n".join(rows)
 
 
-def _where(meaning: Meaning) -> str:
-    missing = [place for place in EVERYWHERE if place not in meaning.places]
-    if not missing:
-        where = "everywhere"
-    elif len(missing) < 3:
-        where = "not in " + " or ".join(_IN_WORDS[place] for place in missing)
-    else:
-        where = ", ".join(_IN_WORDS[place] for place in meaning.places)
-    return f"{where}; per model" if meaning.per_model else where
+def authority_table() -> str:
+    """Who may set what, as Markdown: one row for the settings that have the same rule and the same reason."""
+    rows = ["| setting | a session, an API caller | a project's file | because it |", "|---|---|---|---|"]
+    groups: dict[Authority, list[str]] = {}
+    for key in KEYS:
+        groups.setdefault(meaning_of(key).who, []).append(key)
+    harmless = groups.pop(ANYONE)
+    for who, keys in groups.items():
+        rows.append(f"| {_names(keys)} | {_for_a_session(who)} | {_for_a_project(who)} | {who.why} |")
+    rows.append(f"| {_names(harmless)} | any value | any value | is harmless within the bounds of its value |")
+    return "\n".join(rows)
+
+
+def params_table() -> str:
+    """The fields of ``params`` by wire, as Markdown."""
+    rows = ["| wire | anyone may set | nobody can set | source |", "|---|---|---|---|"]
+    for wire, lists in WIRES.items():
+        open_fields, owned = ", ".join(_fields(lists.open)), _names(sorted(lists.owned))
+        rows.append(f"| `{wire}` | {open_fields} | {owned} | <{lists.source}> |")
+    return "\n".join(rows)
+
+
+def _fields(fields: Fields) -> Iterable[str]:
+    for name, inner in fields.items():
+        yield f"`{name}`" if inner is None else f"`{name}` ({', '.join(_fields(inner))})"
+
+
+def _names(keys: Iterable[str]) -> str:
+    return ", ".join(f"`{key}`" for key in keys)
+
+
+def _for_a_session(who: Authority) -> str:
+    match who.session:
+        case "any":
+            return "any value"
+        case "narrower":
+            return who.how
+        case "never":
+            return "never"
+
+
+def _for_a_project(who: Authority) -> str:
+    match who.project:
+        case "any":
+            return "any value"
+        case "part":
+            return f"{who.how}; more after the user agrees"
+        case "asked":
+            return "after the user agrees"
+        case "never":
+            return "never"
+
+
+def _notes(meaning: Meaning) -> str:
+    notes = [] if meaning.has_variable else ["no variable"]
+    if meaning.per_model:
+        notes.append("per model")
+    return "; ".join(notes)
 
 
 def _shown(value: object) -> str:

@@ -64,7 +64,7 @@ async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
         mirroring = asyncio.create_task(_mirror(session, beside, known))
         try:
             await session.send(task, id=f"{child}/task")
-            result = await session.wait()
+            result = await session.wait(check=False)
         except asyncio.CancelledError:
             await _cancel(session)
             raise
@@ -88,7 +88,7 @@ async def _cancel(session: Session) -> None:
     try:
         async with asyncio.timeout(CANCEL_S):
             await session.cancel()
-            await session.wait()
+            await session.wait(check=False)
     except (TimeoutError, UllageError):
         return  # what it left open is closed when the session is opened again
 

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
+from ullage.envelope import TOML_DEPTH
+
 LONGEST: Final = 2_000
-"""Lines beyond which nothing is looked for: the text is parsed once a line."""
+LARGEST: Final = 16_000
+"""Lines and characters beyond which nothing is looked for: the text is parsed once a line."""
+
+_NOT_STRUCTURE: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?(?:"""|\Z)'
+    r"|'''.*?(?:'''|\Z)"
+    r'|"(?:\\.|[^"\\\n])*"?'
+    r"|'[^'\n]*'?"
+    r"|#[^\n]*",
+    re.DOTALL,
+)
+"""Strings and comments; one without an end reaches to the end, so that a text is gone through once."""
+_STEPS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+def is_too_deep(text: str, most: int = TOML_DEPTH) -> bool:
+    """Whether a TOML text nests brackets deeper than ``most``, strings and comments aside. Does not recurse."""
+    steps = (_STEPS[letter] for letter in _NOT_STRUCTURE.sub("", text) if letter in _STEPS)
+    return max(accumulate(steps), default=0) > most
 
 
 def line_of(text: str, path: Sequence[str]) -> int | None:
@@ -17,7 +39,7 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
     the path in it. Exact for whatever tomllib reads, multi-line values and quoted or dotted keys included.
     """
     lines = text.replace("\r\n", "\n").split("\n")
-    if len(lines) > LONGEST:
+    if len(lines) > LONGEST or len(text) > LARGEST:
         return None
     begins = 0
     for end in range(1, len(lines) + 1):

@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from ullage.agent.approving import REFUSED_BY_A_RULE
 from ullage.agent.closing import closed
 from ullage.agent.loop import OpenCall
 from ullage.errors import SessionNotFound
-from ullage.events import Event, MessageAdded, ToolEnded, ToolOutcome, ToolStarted
+from ullage.events import ApprovalAsked, Event, MessageAdded, ToolEnded, ToolOutcome, ToolStarted
 from ullage.messages import Message, ResultContent, TextPart, ToolResultPart
+from ullage.runtime.approvals import grant_for, is_to_ask, needs_approval
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.work import KEPT, Work
 from ullage.store.store import Store
@@ -64,6 +66,7 @@ class _Ready(NamedTuple):
 async def run_tools(work: Work, calls: tuple[OpenCall, ...]) -> None:
     """Run these calls at the same time. Each has a row that says it was started before it is.
 
+    Whether a call may run is looked at here once more: one that nobody approved byte for byte is asked about.
     What a tool does becomes its result; raises only for the store and for hooks. Cancelling cancels the tools, waits
     for what they have to end, and leaves the calls that have no result yet open for whoever settles them.
     """
@@ -73,11 +76,13 @@ async def run_tools(work: Work, calls: tuple[OpenCall, ...]) -> None:
         tool = work.tools.get(call.name)
         if tool is None:
             rows += closed([call], "not_started", _unknown(call.name, work.tools))
+        elif is_to_ask(work, call):
+            rows.append(ApprovalAsked(call_id=call.call_id, digest=call.digest))
         elif refusal := await _refused(work, call):
-            rows += closed([call], "denied", refusal.why)
+            rows += closed([call], "denied", f"{REFUSED_BY_A_RULE} {refusal.why}")
         else:
             ready.append(_Ready(call, _timed(tool, work)))
-            rows.append(ToolStarted(call_id=call.call_id, name=call.name, idempotent=tool.idempotent))
+            rows.append(_started(work, call, tool))
     await work.ledger.write(rows, durable=True)
     try:
         async with asyncio.TaskGroup() as group:
@@ -85,6 +90,17 @@ async def run_tools(work: Work, calls: tuple[OpenCall, ...]) -> None:
                 group.create_task(_run(work, one))
     except BaseExceptionGroup as problems:
         raise problems.exceptions[0] from problems
+
+
+def _started(work: Work, call: OpenCall, tool: AgentTool) -> ToolStarted:
+    is_granted = not call.is_approved and needs_approval(work, call)
+    grant = grant_for(work, call) if is_granted else None
+    return ToolStarted(
+        call_id=call.call_id,
+        name=call.name,
+        idempotent=tool.idempotent,
+        grant="" if grant is None else grant.id,
+    )
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:

@@ -39,11 +39,13 @@ from ullage.runtime.compactions import Compactions
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger
 from ullage.runtime.outgoing import Outgoing
-from ullage.runtime.precedence import Layer, Resolved, resolve
+from ullage.runtime.precedence import Layer, Resolved, check_values, refuse_beyond, resolve
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import taken
+from ullage.store.grants import ProjectGrants
 from ullage.store.store import Store
 from ullage.tokens.text import counter_for
+from ullage.tools.mcp import McpServer
 from ullage.tools.tool import AgentTool
 from ullage.usage import Usage
 from ullage.wire.client import Client
@@ -71,16 +73,32 @@ class Shared:
     strategies: tuple[Strategy, ...] = RUNGS
     clock: Callable[[], float] = time.time
     yields: bool = False
-    """What a session says itself wins over the arguments."""
+    """What a session sets itself wins over the arguments, within what the operator allows."""
+    grants: ProjectGrants = field(default_factory=ProjectGrants)
+    """What the user allowed in advance in projects."""
+    servers: Callable[[], Sequence[McpServer]] = tuple
+    """The MCP servers that the tools come from, and whether they can be used now."""
 
     def resolve(self, session: Mapping[str, object], *, changed: Collection[str] = ()) -> Resolved:
-        """The settings of a session that says this itself. Raises ``SettingError``.
+        """The settings of a session that sets these itself, within the operator's. Raises ``SettingError``.
 
         ``changed`` names what was changed since the session was opened: there the arguments count no longer.
         """
-        gone = session.keys() if self.yields else set(changed)
-        arguments = {name: value for name, value in self.arguments.items() if name not in gone}
-        return resolve(arguments, session, self.files, self.environment)
+        first = session.keys() if self.yields else changed
+        return resolve(self.arguments, session, self.files, self.environment, session_first=first)
+
+    def commanded(
+        self, changes: Mapping[str, object], own: Mapping[str, object] | None = None, *, changed: Collection[str] = ()
+    ) -> Settings:
+        """The settings after a command that changes these in a session with ``own`` ones; ``None`` takes one back.
+
+        Raises ``SettingError`` for a value that can't be, and for one beyond what the operator allows.
+        """
+        check_values({name: value for name, value in changes.items() if value is not None})
+        after = {name: value for name, value in {**(own or {}), **changes}.items() if value is not None}
+        resolved = self.resolve(after, changed={*changed, *changes})
+        refuse_beyond(resolved, changes)
+        return resolved.settings
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,6 +115,8 @@ class Work:
     """Why the last compaction could not help, where the request can't be sent."""
     arranged: Mapping[str, object] | None = None
     """The session's own settings that the ledger was last brought up to."""
+    noticed: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    """What was told of each MCP server last: its problem and its notes."""
     asked_limits: str = ""
     """The model whose endpoint was asked for its limits."""
     media: dict[str, bytes] = field(default_factory=dict)
@@ -129,9 +149,12 @@ class Work:
         """The event that says that the next request does not extend the last one, and what that costs the cache."""
         return EpochChanged(epoch=self.memory.epoch + 1, reason=reason, rewritten=self.reading.used.tokens)
 
-    def endpoint(self) -> Endpoint:
-        """Where the session's model is reached. Raises ``BadKey``, ``SettingError``."""
-        settings = self.settings
+    def endpoint(self, settings: Settings | None = None) -> Endpoint:
+        """Where the session's model is reached, by these settings or the current ones.
+
+        Raises ``BadKey``, ``SettingError``.
+        """
+        settings = settings or self.settings
         return endpoint_for(
             settings.model, base_url=settings.base_url, wire=settings.wire, environment=self.shared.environment
         )[0]

@@ -13,6 +13,7 @@ from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.runtime.status import Status
 from ullage.store.store import QueueKind, QueueState
+from ullage.tools.call_text import Kind
 
 SessionId = Annotated[
     str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$", description="An id for a session that begins.")
@@ -29,8 +30,12 @@ MessageJson = Annotated[
     msgspec.Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Message"}, description="A message.")
 ]
 
-State = Literal["idle", "streaming", "executing_tools", "compacting", "waiting"]
-"""What the agent is doing. ``waiting``: for a person, more budget, or something that failed; ``note`` says which."""
+State = Literal["idle", "streaming", "executing_tools", "compacting", "waiting", "interrupted"]
+"""What the agent is doing. ``waiting``: for a person, more budget, or something that failed; ``note`` says which.
+
+``interrupted``: the process that worked on the turn ended before the turn did, and none works on it now. A resume or a
+message continues it.
+"""
 
 
 class SessionLine(Struct, frozen=True, kw_only=True):
@@ -61,6 +66,7 @@ class OpenToolCall(Struct, frozen=True, kw_only=True):
     name: str
     arguments: str
     state: CallState
+    digest: str
 
 
 class SessionState(SessionLine, frozen=True, kw_only=True):
@@ -76,6 +82,8 @@ class SessionState(SessionLine, frozen=True, kw_only=True):
     open: tuple[OpenToolCall, ...]
     queued: int
     status: Status | None
+    damaged: tuple[int, ...] = ()
+    """Numbers of events that can't be read and are left out."""
 
 
 class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,18 +102,28 @@ class NewFork(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Created(Struct, frozen=True, kw_only=True):
-    """The session that now is."""
+    """The new session."""
 
     id: str
 
 
+class CreatedFork(Created, frozen=True, kw_only=True):
+    """The copy. ``dropped`` names what it does not have: unfinished work, settings with authority, grants."""
+
+    dropped: tuple[str, ...]
+
+
 class Import(Struct, frozen=True, kw_only=True):
-    """What became a session. ``skipped`` are lines that could not be used, by number, with the reason."""
+    """What became a session. ``skipped`` are lines that could not be used, by number, with the reason.
+
+    ``dropped`` names what the file has and the session does not: unfinished work, settings with authority, grants.
+    """
 
     id: str
     events: int
     kept: int
     skipped: tuple[SkippedLine, ...]
+    dropped: tuple[str, ...]
 
 
 class SkippedLine(Struct, frozen=True, kw_only=True):
@@ -194,10 +212,58 @@ class CancelAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A person's word on a tool call; ``note`` is said to the model when it is denied."""
+    """The answer for a tool call that needs approval; ``note`` is the reason of a no, for the model.
+
+    ``digest`` names the exact call that was shown: another one is refused. ``always`` allows such calls, as the
+    question offers them, in this session or in every session with its root.
+    """
 
     approved: bool
     note: str = ""
+    digest: str = ""
+    always: Literal["session", "project"] | None = None
+
+
+class CallPieceView(Struct, frozen=True, kw_only=True):
+    """A piece of a line. ``escape`` is a spelled character, ``note`` is said by Ullage; the rest is the call's own."""
+
+    text: str
+    kind: Kind
+
+
+class QuestionView(Struct, frozen=True, kw_only=True):
+    """A call that needs approval. ``lines`` show all of it, made from the arguments as they will be run.
+
+    ``offer`` is what ``always`` would allow, in words; empty where it can't be given.
+    """
+
+    call_id: str
+    name: str
+    digest: str
+    lines: tuple[tuple[CallPieceView, ...], ...]
+    offer: str
+
+
+class Questions(Struct, frozen=True, kw_only=True):
+    """The calls that need approval, in order."""
+
+    approvals: tuple[QuestionView, ...]
+
+
+class GrantLine(Struct, frozen=True, kw_only=True):
+    """Calls that need no further approval: every call of ``tool``, or commands that begin with ``prefix``."""
+
+    id: str
+    scope: Literal["session", "project"]
+    tool: str
+    prefix: tuple[str, ...]
+    at: float
+
+
+class GrantList(Struct, frozen=True, kw_only=True):
+    """What is allowed without asking, in this session and in its project."""
+
+    grants: tuple[GrantLine, ...]
 
 
 class CompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -226,10 +292,16 @@ class RewindOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class SettingsView(Struct, frozen=True, kw_only=True):
-    """``own`` is what was set for this session; ``effective`` what counts, from wherever it is set. No secrets."""
+    """``own`` is what was set for this session; ``effective`` what counts, from wherever it is set. No secrets.
+
+    ``narrowed`` names the session's own settings of which all or a part does not count, and why.
+    """
 
     own: dict[str, Any]
     effective: dict[str, Any]
+    narrowed: dict[str, str]
+    warnings: tuple[str, ...] = ()
+    """What a person should know before a command runs here: that it can't be confined."""
 
 
 class StepLine(Struct, frozen=True, kw_only=True):
@@ -321,6 +393,14 @@ class Look(Struct, frozen=True, kw_only=True):
     log: LogFacts
     steps: tuple[StepLine, ...]
     largest: tuple[LargeItem, ...]
+
+
+class AccessView(Struct, frozen=True, kw_only=True):
+    """What a token allows; ``name`` is empty where none is required. ``expires`` is in seconds since 1970."""
+
+    name: str
+    scopes: tuple[Literal["read", "write", "approve", "admin"], ...]
+    expires: float | None = None
 
 
 class Health(Struct, frozen=True, kw_only=True):

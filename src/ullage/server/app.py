@@ -17,12 +17,16 @@ from litestar.types import ASGIApp
 from ullage.errors import UllageError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
-from ullage.server import conversation, following, looking, metrics, page, sessions, steering, window
+from ullage.server import conversation, following, looking, metrics, page, scopes, sessions, steering, window
 from ullage.server.access import host_of, session_named
+from ullage.server.bodies import check_body
+from ullage.server.connections import Room, Streams, room_of_process
 from ullage.server.guard import Guard
+from ullage.server.masking import Secrets
 from ullage.server.metrics import Metrics
 from ullage.server.problems import handle_error, handle_http_error, handle_mistake
 from ullage.server.schema import WordsPlugin, described
+from ullage.server.tokens import Tokens, TokenStore
 
 log = logging.getLogger("ullage.server")
 
@@ -46,6 +50,9 @@ HANDLERS = (
     steering.cancel,
     steering.resume,
     steering.approve,
+    steering.list_approvals,
+    steering.list_grants,
+    steering.revoke_grant,
     steering.get_settings,
     steering.change_settings,
     steering.compact,
@@ -63,6 +70,7 @@ HANDLERS = (
     page.asset,
     page.health,
     metrics.get_metrics,
+    scopes.get_access,
 )
 
 
@@ -72,17 +80,30 @@ class Application(NamedTuple):
     asgi: ASGIApp
     closing: asyncio.Event
     metrics: Metrics
+    room: Room
+    streams: Streams
 
 
 def application(
-    agent: Agent, *, metrics: Metrics | None = None, token: str = "", names: Iterable[str] = ()
+    agent: Agent,
+    *,
+    metrics: Metrics | None = None,
+    token: str = "",
+    tokens: TokenStore | None = None,
+    names: Iterable[str] = (),
+    origins: Iterable[str] = (),
+    hidden: Iterable[str] = (),
 ) -> Application:
     """The application for an agent's sessions. With it the host begins and ends.
 
-    ``names`` are the hosts that it may be asked for (empty: any). What a crash left unfinished is gone on with as soon
-    as it begins.
+    ``token`` is one that may do everything, ``tokens`` are named ones. ``names`` are the hosts that it may be asked for
+    (empty: any), ``origins`` further addresses of its page, ``hidden`` values that no error may show. What a crash left
+    unfinished is gone on with as soon as it begins. Raises ``SettingError`` for tokens that can't be read.
     """
-    measures = metrics or Metrics()
+    scopes.check_table(HANDLERS)
+    room = room_of_process()
+    streams = Streams(room.streams, room.streams_of_one)
+    measures, accepted = metrics or Metrics(), Tokens(token, tokens)
     closing = asyncio.Event()
 
     @asynccontextmanager
@@ -105,13 +126,25 @@ def application(
         },
         exception_handlers={UllageError: handle_error, HTTPException: handle_http_error, Exception: handle_mistake},
         lifespan=[hosting],
-        state=State({"closing": closing, "metrics": measures, "idempotency": conversation.Keys()}),
+        guards=[scopes.require_scope],
+        before_request=check_body,
+        state=State(
+            {
+                "closing": closing,
+                "metrics": measures,
+                "idempotency": conversation.Keys(),
+                "tokens": accepted,
+                "streams": streams,
+                "secrets": Secrets([token, *hidden]),
+            }
+        ),
         openapi_config=described(),
         plugins=[WordsPlugin()],
         request_max_body_size=LARGEST_BODY,
         logging_config=None,
     )
-    return Application(Guard(app, token=token, names=names), closing, measures)
+    guard = Guard(app, tokens=accepted, names=names, origins=origins)
+    return Application(guard, closing, measures, room, streams)
 
 
 async def _recover(host: Host) -> None:

@@ -8,15 +8,15 @@ and nothing twice, from this process or another one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
-from litestar import get
+from litestar import Request, get
 from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State as AppState
-from litestar.exceptions import ClientException
+from litestar.exceptions import ClientException, TooManyRequestsException
 from litestar.params import FromPath, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
@@ -25,8 +25,11 @@ from ullage.events import CallEnded, CallStarted, Event, ReadingTaken, UnknownEv
 from ullage.runtime.hosting import Host
 from ullage.runtime.status import status_of
 from ullage.server.access import TheHost
+from ullage.server.connections import Streams
 from ullage.server.guard import unescaped
 from ullage.server.metrics import Metrics
+from ullage.server.problems import Crowded
+from ullage.server.scopes import bearer_of
 from ullage.store.export import one_line
 from ullage.store.store import DraftPiece
 
@@ -72,6 +75,7 @@ def place_of(text: str) -> Place:
     media_type=EVENT_STREAM,
 )
 async def follow_events(
+    request: Request[Any, Any, Any],
     host: TheHost,
     state: AppState,
     session: FromPath[str],
@@ -89,18 +93,41 @@ async def follow_events(
     place = Place(newest) if said is None else place_of(said)
     if place.seq > newest:
         raise ClientException(f"The session has no event {place.seq} yet: its newest one is {newest}.")
-    await host.session(name)
-    chunks = counted(frames(host, name, place, state.closing), state.metrics)
+    give_back = _place_for(request, state.streams)
+    bearer, tokens = bearer_of(request), state.tokens
+    made = frames(host, name, place, state.closing)
+    chunks = counted(made, state.metrics, lambda: tokens.is_valid(bearer), give_back)
     # A stream whose client has gone is cancelled between two chunks: without this its end would wait for the collector.
     return Stream(chunks, media_type=EVENT_STREAM, headers=HEADERS, background=BackgroundTask(chunks.aclose))
 
 
-async def counted(chunks: AsyncGenerator[bytes, None], metrics: Metrics) -> AsyncGenerator[bytes, None]:
-    """The same chunks, while one more client is counted."""
-    with metrics.streams.track_inprogress():
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                yield chunk
+def _place_for(request: Request[Any, Any, Any], streams: Streams) -> Callable[[], None]:
+    """A place among the streams, and what gives it back. Raises ``TooManyRequestsException``, 503."""
+    address = request.client.host if request.client else ""
+    found = streams.take(bearer_of(request).name or address)
+    if found == "client":
+        raise TooManyRequestsException(f"This client follows {streams.of_one} sessions already.")
+    if isinstance(found, str):
+        raise Crowded(f"All {streams.total} places for clients that follow a session are taken.")
+    return found
+
+
+async def counted(
+    chunks: AsyncGenerator[bytes, None],
+    metrics: Metrics,
+    may_go_on: Callable[[], bool] = lambda: True,
+    give_back: Callable[[], None] = lambda: None,
+) -> AsyncGenerator[bytes, None]:
+    """The same chunks, while one more client is counted and its token is valid."""
+    try:
+        with metrics.streams.track_inprogress():
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    if not may_go_on():
+                        return
+                    yield chunk
+    finally:
+        give_back()
 
 
 async def frames(

@@ -1,14 +1,11 @@
-"""Who may come in: the token, the name the server was called by, and the page a request comes from.
+"""Who may come in: stands before everything else and asks for a token where one is required.
 
-Stands before everything else. With a token, each request below ``/v1`` and ``/metrics`` has to bring it. Without one
-the server listens on loopback alone, and then two doors remain that a web page on the same machine could use: a name
-that was pointed at 127.0.0.1 (DNS rebinding), which its ``Host`` gives away, and a request that needs no answer, which
-its ``Origin`` gives away. No CORS header is ever sent.
+Without any token the server listens on loopback alone, for every program of the machine. No CORS header is ever sent.
 """
 
 from __future__ import annotations
 
-import hmac
+import time
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -17,10 +14,12 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from ullage.server.admission import Head, refusal
 from ullage.server.answers import Problem
 from ullage.server.problems import MEDIA_TYPE, problem
+from ullage.server.tokens import ANYONE, Bearer, TokenRecord, Tokens
 
-LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 SLASH: Final = "\x1f"
 """Stands for a slash inside a path's segment (``parent%2Fchild``), so that it is not taken for the segment's end."""
@@ -34,68 +33,87 @@ POLICY: Final = (
 )
 """What a page of ours may load: its own files and nothing else."""
 
-_HEADERS: Final = (
+HEADERS: Final = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 )
+
+_UNSTORED: Final = (b"cache-control", b"no-store")
 
 
 class Guard:
-    """An ASGI application before another. ``names`` are the hosts that may be asked for; empty: any."""
+    """An ASGI application before another.
 
-    def __init__(self, app: ASGIApp, *, token: str = "", names: Iterable[str] = ()) -> None:
+    ``names`` are the hosts that may be asked for; empty: any. ``origins``: further addresses of the server's own page.
+    """
+
+    def __init__(self, app: ASGIApp, *, tokens: Tokens, names: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._app = app
-        self._token = token.encode()
+        self._tokens = tokens
         self._names = frozenset(names)
+        self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
-        refusal = self._refusal(scope["path"], headers)
-        if refusal is not None:
-            await _refuse(send, refusal)
+        path = scope["path"]
+        target = scope.get("raw_path", b"") + b"?" + scope["query_string"]
+        head = Head(scope["method"], path, tuple(scope["headers"]), scope["scheme"], target, scope["http_version"])
+        is_open = path == "/" or path.startswith(OPEN)
+        refused = refusal(head, self._names, self._origins)
+        bearer: Bearer | Problem = ANYONE if is_open or refused else self._bearer(head, _address(scope))
+        if refused is None and isinstance(bearer, Problem):
+            refused = bearer
+        if refused is not None:
+            await _refuse(send, refused)
             return
-        scope["path"] = _path(scope)
+        method = "GET" if is_open and head.method == "HEAD" else head.method  # the server leaves the body out
+        state = {**scope.get("state", {}), "bearer": bearer}
+        inner = {**scope, "method": method, "path": _path(scope), "state": state}
+        added = HEADERS if is_open else (*HEADERS, _UNSTORED)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS]
+                known = {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(one for one in added if one[0] not in known)]
             await send(message)
 
-        await self._app(scope, receive, with_headers)
+        await self._app(inner, receive, with_headers)  # type: ignore[arg-type]
 
-    def _refusal(self, path: str, headers: dict[bytes, bytes]) -> Problem | None:
-        host = headers.get(b"host", b"").decode("latin-1").lower()
-        if self._names and _name(host) not in self._names:
-            return problem(
-                403, "host", f"This server is not called {host[:100]!r}.", "Use the address that the server printed."
-            )
-        origin = headers.get(b"origin", b"").decode("latin-1").lower()
-        if origin and origin.partition("://")[2] != host:
-            return problem(
-                403,
-                "origin",
-                f"Pages of {origin[:100]!r} may not use this server.",
-                "Call it from a program, or from its own page.",
-            )
-        if not self._token or path == "/" or path.startswith(OPEN):
-            return None
-        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-        if scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), self._token):
-            return None
-        return problem(401, "token", "This request needs the server's token." if not given else "The token is wrong.")
+    def _bearer(self, head: Head, address: str) -> Bearer | Problem:
+        tokens = self._tokens
+        if not tokens.are_required():
+            return ANYONE
+        scheme, _, given = head.value(b"authorization").partition(" ")
+        token = given.strip() if scheme.lower() == "bearer" else ""
+        if not token:
+            return problem(401, "token", "This request needs the server's token.")
+        wait_s = tokens.wrong.wait_s(address)
+        found = tokens.bearer(token, is_limited=wait_s > 0)
+        if isinstance(found, Bearer):
+            return found
+        if wait_s:
+            seconds = f"{wait_s:.0f} s"
+            return problem(429, "token", "Too many wrong tokens came from this address.", f"Try again in {seconds}.")
+        tokens.wrong.note(address)
+        if isinstance(found, TokenRecord):
+            return problem(401, "token", f"The token {found.name!r} expired on {_day(found.expires)}.")
+        return problem(401, "token", "The token is wrong.")
 
 
-def _name(host: str) -> str:
-    """A host without its port: ``[::1]:80`` and ``localhost:80`` among them."""
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+def _day(seconds: float | None) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds or 0))
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
 
 
 def _path(scope: Scope) -> str:
@@ -112,10 +130,15 @@ def unescaped(segment: str) -> str:
     return segment.replace(SLASH, "/")
 
 
-async def _refuse(send: Send, refusal: Problem) -> None:
-    body = msgspec.json.encode(refusal)
-    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()), *_HEADERS]
-    if refusal.status == 401:
+async def _refuse(send: Send, refused: Problem) -> None:
+    body = msgspec.json.encode(refused)
+    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()), *HEADERS]
+    headers.append(_UNSTORED)
+    if refused.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    if refused.status == 429:
+        headers.append((b"retry-after", b"60"))
+    if refused.status in (400, 431, 505):
+        headers.append((b"connection", b"close"))  # what follows may be read as another request than was meant
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})

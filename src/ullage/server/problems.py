@@ -12,9 +12,11 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 
 from ullage.errors import (
+    BadKey,
     CommandRefused,
     ContextUnfixable,
     InputError,
+    InternalError,
     LeaseLost,
     LedgerError,
     MissingExtra,
@@ -29,7 +31,18 @@ from ullage.server.answers import FieldProblem, Problem
 
 log = logging.getLogger("ullage.server")
 
+LEFT: Final = "client disconnected prematurely"
+"""What the framework says of a client that left in the middle of its body."""
+
 MEDIA_TYPE: Final = "application/problem+json"
+
+
+class ScopeMissing(UllageError):
+    """A token that does not allow what it was sent for."""
+
+
+class Crowded(UllageError):
+    """A server that has no place for one more stream."""
 
 
 class Kind(NamedTuple):
@@ -41,6 +54,8 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[Mapping[type[UllageError], Kind]] = {
+    ScopeMissing: Kind(403, "scope", "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one."),
+    Crowded: Kind(503, "busy", "Close streams that nobody reads, or try again in a moment."),
     SessionNotFound: Kind(404, "session-not-found", "GET /v1/sessions lists those there are."),
     CommandRefused: Kind(409, "refused", "GET the session to see where it stands, then decide again."),
     SessionBusy: Kind(409, "session-busy", "Another process drives it: try again in a few seconds."),
@@ -50,6 +65,8 @@ KINDS: Final[Mapping[type[UllageError], Kind]] = {
     LedgerError: Kind(422, "no-such-event", "GET the session: `seq` is its newest event."),
     InputError: Kind(422, "unusable-input", "Send another file; the detail says what this one lacks."),
     MissingExtra: Kind(501, "missing-extra", "Install what the detail names, then start the server again."),
+    BadKey: Kind(502, "key", "Set the variable that the detail names where the server is started, then send it again."),
+    InternalError: Kind(503, "failed", "The server's log has the traceback. Send a message or resume to try again."),
     ProviderError: Kind(502, "provider", "The queue and the ledger keep everything: resume when the provider answers."),
     StoreUnavailable: Kind(
         503, "store-unavailable", "Nothing was stored. Free the disk or repair the file, try again."
@@ -64,6 +81,7 @@ NEXT: Final[Mapping[int, str]] = {
     405: "GET /schema/openapi.json lists the methods of every path.",
     413: "Send less at once, or set a higher limit where the server is started.",
     415: "Send JSON with `Content-Type: application/json`.",
+    429: "Close some of them, or try again in a minute.",
     500: "This is a mistake in the server: its log has the details.",
 }
 
@@ -109,17 +127,26 @@ def answer(said: Problem, headers: Mapping[str, str] | None = None) -> Response[
     return Response(content, status_code=said.status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
 
 
-def handle_error(_: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
+def masked(request: Request[Any, Any, Any], said: Problem) -> Problem:
+    """The problem without keys and tokens: an error may quote an address, a file or what a provider said."""
+    secrets = request.app.state.secrets
+    errors = tuple(msgspec.structs.replace(one, message=secrets.masked(one.message)) for one in said.errors)
+    return msgspec.structs.replace(said, detail=secrets.masked(said.detail), errors=errors)
+
+
+def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
     """One of our errors."""
-    headers = {"retry-after": "2"} if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable) else None
-    return answer(of_error(error), headers)
+    headers = {"retry-after": "2"} if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | Crowded) else None
+    return answer(masked(request, of_error(error)), headers)
 
 
-def handle_http_error(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+def handle_http_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     """An error of the framework."""
+    if error.detail == LEFT:  # nobody reads the answer, and it is no mistake of the server
+        return answer(problem(400, "bad-request", "The body broke off."))
     if error.status_code >= 500:
         log.error("A request failed: %s", error, exc_info=error)
-    return answer(of_http_error(error), error.headers)
+    return answer(masked(request, of_http_error(error)), error.headers)
 
 
 def handle_mistake(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:

@@ -14,7 +14,9 @@ from typing import Final
 import uvicorn
 
 from ullage.errors import SettingError
+from ullage.server.admission import HEAD_BYTES
 from ullage.server.app import Application
+from ullage.server.connections import IDLE_S, TimeLimits, protocol
 from ullage.server.guard import LOOPBACK
 
 GRACE_S: Final = 10
@@ -23,7 +25,7 @@ GRACE_S: Final = 10
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches an address."""
-    if host.lower() in LOOPBACK:
+    if host.lower() in LOOPBACK or host == "::1":
         return True
     try:
         return ip_address(host.strip("[]")).is_loopback
@@ -31,12 +33,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def listener(host: str, port: int, *, token: str = "") -> socket.socket:
+def listener(host: str, port: int, *, has_token: bool = False) -> socket.socket:
     """A socket that listens. Raises ``SettingError`` for another address than loopback without a token."""
-    if not is_loopback(host) and not token:
+    if not is_loopback(host) and not has_token:
         raise SettingError(
-            f"Everybody who reaches {host} could run this agent's tools: give a token with --token or ULLAGE_TOKEN, "
-            "or listen on 127.0.0.1."
+            f"Everybody who reaches {host} could run this agent's tools: make a token with `ullage token add NAME`, "
+            "set ULLAGE_TOKEN or --token, or listen on 127.0.0.1."
         )
     if not 0 <= port <= 65_535:
         raise SettingError(f"There is no port {port}: they go from 0 to 65535. --port 0 takes a free one.")
@@ -65,16 +67,20 @@ def url_of(listening: socket.socket) -> str:
 class Server(uvicorn.Server):
     """Ends by letting those go that follow, finishing what is asked, and then stopping the sessions' drivers."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Application, limits: TimeLimits | None = None) -> None:
         config = uvicorn.Config(
             application.asgi,
+            http=protocol(limits or TimeLimits(), application.room.connections),
+            h11_max_incomplete_event_size=HEAD_BYTES,
+            backlog=application.room.backlog,
+            proxy_headers=False,  # any client could claim another address and another scheme
             lifespan="on",
             ws="none",
             access_log=False,
             server_header=False,
             log_config=None,
             timeout_graceful_shutdown=GRACE_S,
-            timeout_keep_alive=30,
+            timeout_keep_alive=IDLE_S,
         )
         super().__init__(config)
         self._closing = application.closing

@@ -9,10 +9,11 @@ from litestar import Request, delete, get, post
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 
-from ullage.runtime.agent import new_session_id
+from ullage.runtime.copying import fork, imported
 from ullage.server.access import Opened, TheHost, usable_id
 from ullage.server.answers import (
     Created,
+    CreatedFork,
     Import,
     NewFork,
     NewSession,
@@ -21,9 +22,10 @@ from ullage.server.answers import (
     SkippedLine,
 )
 from ullage.server.guard import unescaped
+from ullage.server.masking import refuse_passwords
 from ullage.server.standing import line_of, standing
 from ullage.server.uploads import LARGEST, received
-from ullage.store.export import export_lines, import_file
+from ullage.store.export import export_lines
 
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
 
@@ -34,6 +36,7 @@ JSON_LINES: Final = "application/x-ndjson"
 async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
     """An id that is taken is refused. Without ``model`` the server's own is used."""
     settings = {**data.settings, "model": data.model} if data.model else data.settings
+    refuse_passwords(settings)
     session = await host.begin(usable_id(data.id), settings)
     return Created(id=session.id)
 
@@ -65,13 +68,10 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
 
 
 @post("/v1/sessions/{session:str}/fork", status_code=201, operation_id="fork_session", summary="Fork a session")
-async def fork_session(host: TheHost, session: FromPath[str], data: JSONBody[NewFork]) -> Created:
-    """The copy begins with the origin's events; messages that wait go on waiting in the origin alone."""
-    origin = unescaped(session)
-    through = (await host.store.about(origin)).seq if data.through is None else data.through
-    name = usable_id(data.id) or new_session_id()
-    await host.store.fork(origin, name, through=through)
-    return Created(id=name)
+async def fork_session(host: TheHost, session: FromPath[str], data: JSONBody[NewFork]) -> CreatedFork:
+    """The copy begins with the origin's events and is at rest; queued messages stay in the origin alone."""
+    made = await fork(host.store, unescaped(session), usable_id(data.id), through=data.through)
+    return CreatedFork(id=made.session, dropped=made.dropped)
 
 
 @get(
@@ -114,9 +114,9 @@ async def import_session(
     host: TheHost,
     id: Annotated[str | None, QueryParameter(pattern=ID)] = None,
 ) -> Import:
-    """The body is the file. Lines that can't be used are skipped and named."""
+    """The body is the file. The session is at rest. What can't be used of the file, or is not taken, is named."""
     name = usable_id(id)
     async with received(request) as path:
-        taken = await import_file(host.store, path, name)
+        taken = await imported(host.store, path, name)
     skipped = tuple(SkippedLine(line=line, reason=reason) for line, reason in taken.skipped)
-    return Import(id=taken.session, events=taken.events, kept=taken.kept, skipped=skipped)
+    return Import(id=taken.session, events=taken.events, kept=taken.kept, skipped=skipped, dropped=taken.dropped)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from ullage.bounds import value_excess
+from ullage.envelope import SCENARIO_BYTES
 from ullage.errors import SettingError, UnreadableInput
 from ullage.simulators.answer import Answer, Call, default_answer
 from ullage.simulators.drawn import Drawn
@@ -53,7 +55,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A run's script. ``key``: the only API key accepted; without one, any is. ``delay_s`` goes before each event."""
+    """A run's script. ``key``: the only API key accepted; without one, any is. ``delay_s`` goes before each event.
+
+    ``assistant`` answers what no line of ``answers`` is for.
+    """
 
     answers: tuple[Line, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -64,6 +69,7 @@ class Scenario:
     max_body_bytes: int = 0
     max_images: int = 0
     drawn: Mapping[str, float | bool] = field(default_factory=dict)
+    assistant: Callable[[Ask], Answer] = default_answer
 
     def model(self, name: str, family: str) -> Model | None:
         """The model of that name; a dated name (``gpt-5-2025-08-07``) is its model."""
@@ -77,7 +83,7 @@ class Scenario:
             if (not line.times or spent.get(index, 0) < line.times) and line.when.matches(ask, model):
                 spent[index] = spent.get(index, 0) + 1
                 return line.answer
-        return default_answer(ask)
+        return self.assistant(ask)
 
 
 def _is_dated(name: str, model: str) -> bool:
@@ -89,10 +95,17 @@ def load(path: str | Path) -> Scenario:
     """A scenario file. Raises ``UnreadableInput``, or ``SettingError`` for what it may not say."""
     path = Path(path)
     try:
-        text = path.read_text("utf-8")
+        if path.exists() and not path.is_file():
+            raise UnreadableInput(f"{path} is no regular file. Give a scenario as TOML or JSON.")
+        with path.open("rb") as file:
+            text = file.read(SCENARIO_BYTES).decode("utf-8")
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        if value_excess(content):
+            raise RecursionError
     except OSError as problem:
         raise UnreadableInput(f"{path} can't be read: {problem.strerror or problem}.") from problem
+    except RecursionError:
+        raise UnreadableInput(f"{path} is nested too deep for a scenario.") from None
     except ValueError as problem:  # both decoders' errors, and bad UTF-8
         raise UnreadableInput(
             f"{path} is no valid {'JSON' if path.suffix == '.json' else 'TOML'}: {problem}."

@@ -40,4 +40,8 @@ def read_checkpoint(database: sqlite3.Connection, where: Head, made_by: str) -> 
     if row is None:
         return None
     packed = PackedCheckpoint(*row)
-    return Checkpoint(packed.seq, packed.made_by, zlib.decompress(packed.data) if packed.is_packed else packed.data)
+    try:
+        data = zlib.decompress(packed.data) if packed.is_packed else packed.data
+    except (zlib.error, TypeError):
+        return None  # it saves time and nothing else: the ledger is folded instead
+    return Checkpoint(packed.seq, packed.made_by, data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -15,6 +17,8 @@ from ullage.store.rows import pack, unpack
 from ullage.store.statements import statements
 from ullage.store.store import DraftPiece
 from ullage.store.transaction import Change, Transaction
+
+log = logging.getLogger("ullage.store")
 
 _Stored = tuple[str, str, str, str, str]
 """Of each piece: kind, part, text, call_id, name. The call and the offsets are the row's."""
@@ -47,6 +51,10 @@ def read_drafts(database: sqlite3.Connection, where: Head, after_row: int = 0) -
     """What is stored of the answers under way, in the order of storing."""
     rows = database.execute(statements()["read_drafts"], (where.key, after_row))
     for row, call, first, seq, body in rows:
-        stored = _decode(unpack(body))
+        try:
+            stored = _decode(unpack(body))
+        except (zlib.error, msgspec.MsgspecError, TypeError, ValueError):
+            log.warning("Pieces of an answer in the session %s can't be read and are left out", where.session)
+            continue
         pieces = (DraftPiece(call, offset, *piece) for offset, piece in enumerate(stored, first))  # type: ignore[arg-type]
         yield DraftRow(row, seq, tuple(pieces))

@@ -8,16 +8,21 @@ nothing else. docs/store.md describes the format.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+import os
+import stat
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 import msgspec
 
+from ullage.agent.resting import Copy, Keep, keep_nothing
+from ullage.bounds import json_excess
 from ullage.encoding import UndecodableRow, decode_event, encode
+from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
-from ullage.events import Event
+from ullage.events import Event, Imported
 from ullage.store.failures import unusable
 from ullage.store.kept import handle_of
 from ullage.store.store import Store
@@ -53,17 +58,22 @@ class KeptPiece(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
+_HEADER_BYTES: Final = 100_000  # of the first line
 _of_header: Final = msgspec.json.Decoder(Header)
 _of_piece: Final = msgspec.json.Decoder(KeptPiece)
 
 
 class Taken(NamedTuple):
-    """What importing gave. ``skipped`` are lines that could not be used, by their number, each with its reason."""
+    """What importing gave. ``skipped`` are lines that could not be used, by their number, each with its reason.
+
+    ``dropped`` names, for a person, what the file says and the session does not have: unfinished work, settings.
+    """
 
     session: str
     events: int
     kept: int
     skipped: tuple[tuple[int, str], ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 def one_line(event: Event) -> bytes:
@@ -126,8 +136,11 @@ async def export_file(store: Store, session: str, path: Path) -> None:
             part.unlink()
 
 
-async def import_file(store: Store, path: Path, session: str = "") -> Taken:
+async def import_file(store: Store, path: Path, session: str = "", *, keep: Keep = keep_nothing) -> Taken:
     """Make a session of an exported file, under its own id or another.
+
+    The session is at rest, whatever the file says: unfinished work is closed, queued messages leave the queue, and of
+    its own settings it has those that ``keep`` gives back. Nothing runs before a person sends a message.
 
     Lines that can't be used, such as a torn last one, are skipped and named; the events are numbered anew without
     them. Raises ``NotASession`` for a file that no export wrote, ``UnreadableInput`` for one that can't be opened or
@@ -138,7 +151,9 @@ async def import_file(store: Store, path: Path, session: str = "") -> Taken:
     except OSError as problem:
         raise UnreadableInput(f"{path} can't be opened: {problem.strerror or problem}.") from problem
     name = session or read.header.session
-    await store.create(name, read.events, origin=read.header.origin)
+    resting = await asyncio.to_thread(lambda: Copy().add_all(read.events).resting(keep))
+    imported = Imported(origin=read.header.session, dropped=resting.dropped)
+    await store.create(name, [*read.events, *resting.events, imported], origin=read.header.origin)
     skipped, kept = read.skipped, 0
     for handle, pieces in read.kept.items():
         whole = len(pieces) == pieces[0].of and [piece.number for piece in pieces] == list(range(len(pieces)))
@@ -151,7 +166,7 @@ async def import_file(store: Store, path: Path, session: str = "") -> Taken:
     lost_events, lost_kept = read.header.events - len(read.events), read.header.kept - len(read.kept)
     if lost_events > 0 or lost_kept > 0:
         skipped.append((0, f"the file lacks {max(lost_events, 0)} events and {max(lost_kept, 0)} kept values"))
-    return Taken(name, len(read.events), kept, tuple(skipped))
+    return Taken(name, len(read.events), kept, tuple(skipped), resting.dropped)
 
 
 class _File(NamedTuple):
@@ -162,14 +177,16 @@ class _File(NamedTuple):
 
 
 def _read_file(path: Path) -> _File:
-    with path.open("rb") as file:
+    with _opened(path) as file:
         header = _header(file, path)
         events: list[Event] = []
         kept: dict[str, list[KeptPiece]] = {}
         skipped: list[tuple[int, str]] = []
         for number, line in _numbered(file):
             try:
-                if line.startswith(b'{"kept":'):
+                if excess := "too long" if len(line) > LOG_LINE_BYTES else json_excess(line):
+                    skipped.append((number, excess))
+                elif line.startswith(b'{"kept":'):
                     piece = _of_piece.decode(line)
                     kept.setdefault(piece.kept, []).append(piece)
                 else:
@@ -180,13 +197,33 @@ def _read_file(path: Path) -> _File:
     return _File(header, events, kept, skipped)
 
 
-def _numbered(file: Iterable[bytes]) -> Iterable[tuple[int, bytes]]:
-    return ((number, line) for number, line in enumerate(file, 2) if line.strip())
+def _opened(path: Path) -> IO[bytes]:
+    """The file, if it is a regular one that is not too large. Raises ``OSError``, ``UnreadableInput``."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    file = os.fdopen(descriptor, "rb")
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode) and status.st_size <= SESSION_FILE_BYTES:
+        return file
+    file.close()
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableInput(f"{path} is no regular file. Write its content to one first.")
+    raise UnreadableInput(f"{path} has {status.st_size:,} bytes; the most that is imported is {SESSION_FILE_BYTES:,}.")
+
+
+def _numbered(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines after the first, from 2. Of one that is too long comes the beginning, one byte more than is taken."""
+    number = 1
+    while line := file.readline(LOG_LINE_BYTES + 1):
+        number += 1
+        if line.strip():
+            yield number, line
+        while line and not line.endswith(b"\n"):
+            line = file.readline(PIECE_BYTES)
 
 
 def _header(file: IO[bytes], path: Path) -> Header:
     try:
-        header = _of_header.decode(file.readline())
+        header = _of_header.decode(file.readline(_HEADER_BYTES))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         header = None
     if header is None or header.format != FORMAT:

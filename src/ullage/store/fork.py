@@ -5,6 +5,9 @@ A copy, not a reference: either can be deleted without the other, and no reader 
 
 from __future__ import annotations
 
+import sqlite3
+
+from ullage.agent.resting import Copy, Keep, Resting
 from ullage.errors import LedgerError
 from ullage.events import Event, Forked, QueueLeft
 from ullage.store.head import head
@@ -13,7 +16,15 @@ from ullage.store.statements import statements
 from ullage.store.transaction import Transaction
 
 
-def copy_session(work: Transaction, origin: str, session: str, through: int) -> tuple[Event, ...]:
+def resting_of(database: sqlite3.Connection, origin: str, through: int, keep: Keep) -> Resting:
+    """What brings a copy of another's events up to ``through`` to rest. Folds them all. Raises ``SessionNotFound``."""
+    copy = Copy()
+    for event in read(database, head(database, origin), after=0, limit=through):
+        copy.add(event)
+    return copy.resting(keep)
+
+
+def copy_session(work: Transaction, origin: str, session: str, through: int, resting: Resting) -> tuple[Event, ...]:
     """See ``SqliteStore.fork``."""
     source = head(work.database, origin)
     if not 0 <= through <= source.seq:
@@ -24,8 +35,9 @@ def copy_session(work: Transaction, origin: str, session: str, through: int) -> 
     work.run("copy_kept", target.key, source.key)
     values = {"source": source.key, "target": target.key, "through": through}
     work.database.execute(statements()["copy_queue"], values)
-    waiting = [row[0] for row in work.run("pending", target.key)]
+    left = {event.message_id for event in resting.events if isinstance(event, QueueLeft)}
+    waiting = [row[0] for row in work.run("pending", target.key) if row[0] not in left]
     added: list[Event] = [QueueLeft(message_id=message, how="returned") for message in waiting]
-    added.append(Forked(origin=origin, through=through))
+    added += [*resting.events, Forked(origin=origin, through=through, dropped=resting.dropped)]
     place = target._replace(seq=through, title=source.title, model=source.model)
-    return write(work, place, added)
+    return write(work, place, added, strict=False)

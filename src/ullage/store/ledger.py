@@ -7,7 +7,16 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from ullage.errors import CommandRefused, LedgerError
-from ullage.events import Event, Forked, MessageAdded, ModelChanged, Queued, SessionStarted
+from ullage.events import (
+    Event,
+    Forked,
+    MessageAdded,
+    ModelChanged,
+    Queued,
+    QueueLeft,
+    RowDamaged,
+    SessionStarted,
+)
 from ullage.messages import Message, TextPart
 from ullage.store.head import Head, head
 from ullage.store.queue import follow_queue
@@ -76,13 +85,24 @@ def append(
 def read(database: sqlite3.Connection, where: Head, *, after: int, limit: int | None = None) -> Iterator[Event]:
     """Events with a higher number than ``after``, in order."""
     for row in rows(database, where, after=after, limit=limit):
-        yield to_event(where.session, row)
+        yield _event(database, where, row)
 
 
 def read_these(database: sqlite3.Connection, where: Head, seqs: Sequence[int]) -> list[Event]:
     """The events of these numbers, in order."""
     found = database.execute(statements()["read_these_events"], (where.key, json.dumps(list(seqs))))
-    return [to_event(where.session, Row(*row)) for row in found]
+    return [_event(database, where, Row(*row)) for row in found]
+
+
+def _event(database: sqlite3.Connection, where: Head, row: Row) -> Event:
+    """A row's event. Of a damaged row that ended a message's wait, the queue still knows what it said."""
+    event = to_event(where.session, row)
+    if not isinstance(event, RowDamaged):
+        return event
+    left = database.execute(statements()["left_queue_at"], (where.key, row.seq)).fetchone()
+    if left is None:
+        return event
+    return QueueLeft(session=where.session, seq=event.seq, id=event.id, at=event.at, message_id=left[0], how=left[1])
 
 
 def rows(database: sqlite3.Connection, where: Head, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:

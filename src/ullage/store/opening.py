@@ -140,8 +140,14 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=256,
     )
+    database.text_factory = _text
     database.executescript(_FOR_ALL)
     return database
+
+
+def _text(data: bytes) -> str:
+    """A text of the database. One that is no UTF-8 is shown as far as it can be, and stops nothing else."""
+    return data.decode("utf-8", "replace")
 
 
 def _opened(path: Path, how: str) -> sqlite3.Connection:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from ullage.errors import CommandRefused
+from ullage.errors import CommandRefused, WrongType
 from ullage.events import Event, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
 from ullage.store.head import Head
-from ullage.store.rows import Row, to_event
+from ullage.store.rows import Row, is_message, to_event
 from ullage.store.statements import statements
 from ullage.store.store import QueueKind, QueueState, Receipt
 from ullage.store.transaction import Transaction
@@ -62,6 +62,10 @@ def queued(database: sqlite3.Connection, key: int, message: str) -> Queueing | N
 
 def send(work: Transaction, where: Head, message: Message, kind: QueueKind) -> tuple[Receipt, Queued | None]:
     """What ``Store.send`` answers, and the event to write for it: none where the message had been sent before."""
+    if not is_message(message):
+        raise WrongType(
+            f"A message for the queue is a Message of parts, and this one is not: {type(message).__name__}."
+        )
     if not message.id:
         raise CommandRefused("A message for the queue needs an id.")
     row = queued(work.database, where.key, message.id)
@@ -82,15 +86,16 @@ def pending(database: sqlite3.Connection, where: Head) -> list[tuple[Receipt, Me
     """What waits, in the order of delivery: those that steer, then those that follow up."""
     waiting = []
     for place, (message, kind, seq, at) in enumerate(database.execute(statements()["pending"], (where.key,)), 1):
-        waiting.append((Receipt(message, place, at, is_new=False), content(database, where, seq), kind))
+        if (said := content(database, where, seq)) is not None:
+            waiting.append((Receipt(message, place, at, is_new=False), said, kind))
     return waiting
 
 
-def content(database: sqlite3.Connection, where: Head, seq: int) -> Message:
-    """The message that an event of the queue holds."""
-    event = to_event(where.session, Row(*database.execute(statements()["read_event"], (where.key, seq)).fetchone()))
-    assert isinstance(event, Queued | QueueEdited), f"event {seq} of {where.session!r} queues nothing"
-    return event.message
+def content(database: sqlite3.Connection, where: Head, seq: int) -> Message | None:
+    """The message that an event of the queue holds; ``None`` where its row is damaged."""
+    row = database.execute(statements()["read_event"], (where.key, seq)).fetchone()
+    event = None if row is None else to_event(where.session, Row(*row))
+    return event.message if isinstance(event, Queued | QueueEdited) else None
 
 
 def _ahead(database: sqlite3.Connection, key: int, kind: QueueKind, queued: int) -> int:

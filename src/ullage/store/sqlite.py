@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from ullage.agent.resting import Keep, keep_nothing
 from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.events import Event, QueueEdited, QueueLeft
 from ullage.messages import Message
@@ -21,7 +22,7 @@ from ullage.store.changes import Subscription, Watchers
 from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_checkpoint
 from ullage.store.failures import UNREADABLE, ReadOnlyStore, damaged, failure
 from ullage.store.following import Follower, look
-from ullage.store.fork import copy_session
+from ullage.store.fork import copy_session, resting_of
 from ullage.store.head import head
 from ullage.store.opening import open_for_reading
 from ullage.store.retention import delete, delete_unchanged
@@ -63,14 +64,19 @@ class SqliteStore:
 
         return await self._writer.perform(work, durable=True)
 
-    async def fork(self, origin: str, session: str, *, through: int) -> tuple[Event, ...]:
-        """Begin ``session`` as a copy of another's events up to ``through``; gives those that were added to them.
+    async def fork(self, origin: str, session: str, *, through: int, keep: Keep = keep_nothing) -> tuple[Event, ...]:
+        """Begin ``session`` as a copy of another's events up to ``through``, at rest; gives the events added to them.
 
-        They end the wait of messages that were waiting there, which stay in the origin's queue alone, and say
-        ``Forked``. What the origin keeps is kept by both. Raises ``SessionNotFound``, ``LedgerError`` when the origin
-        has no event ``through``, ``CommandRefused`` when the id is taken.
+        They close what was unfinished there, end the wait of queued messages, which stay in the origin's queue alone,
+        take back the settings that ``keep`` does not keep, and say ``Forked``. What the origin keeps is kept by both.
+        Raises ``SessionNotFound``, ``LedgerError`` when the origin has no event ``through``, ``CommandRefused`` when
+        the id is taken.
         """
-        return await self._writer.perform(lambda inside: copy_session(inside, origin, session, through), durable=True)
+        # Events that are stored never change, so this may be found out before the transaction.
+        resting = await self._read(lambda database: resting_of(database, origin, through, keep))
+        return await self._writer.perform(
+            lambda inside: copy_session(inside, origin, session, through, resting), durable=True
+        )
 
     async def delete(self, session: str) -> None:
         def work(inside: Transaction) -> None:
@@ -194,6 +200,8 @@ class SqliteStore:
             if row is None or row.state != "pending":
                 raise CommandRefused(queue.no_longer_waits(inside.database, where.key, message_id))
             message = queue.content(inside.database, where, row.seq)
+            if message is None:
+                raise CommandRefused(f"The message {message_id!r} is damaged and can't be given back.")
             ledger.write(inside, where, [QueueLeft(message_id=message_id, how="withdrawn")])
             return message
 

@@ -18,12 +18,12 @@ UPDATE sessions SET origin = ? WHERE key = ?;
 
 -- name: list_sessions
 SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation
 FROM sessions WHERE ? IS NULL OR changed < ? ORDER BY changed DESC, key DESC LIMIT ?;
 
 -- name: about_session
 SELECT id, title, model, created, changed, seq,
-    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin
+    CASE WHEN expires > (julianday('now') - 2440587.5) * 86400.0 THEN owner ELSE '' END, origin, generation
 FROM sessions WHERE id = ?;
 
 -- name: unchanged_since
@@ -74,6 +74,9 @@ UPDATE queue SET seq = ? WHERE session = ? AND message = ? AND state = 'pending'
 
 -- name: leave_queue
 UPDATE queue SET state = ?, left_at = ? WHERE session = ? AND message = ? AND state = 'pending';
+
+-- name: left_queue_at
+SELECT message, state FROM queue WHERE session = ? AND left_at = ?;
 
 -- name: place_in_queue
 SELECT count(*) FROM queue WHERE session = ? AND state = 'pending'

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, NamedTuple, Protocol
 
+from ullage.agent.resting import Keep, keep_nothing
 from ullage.events import Event
 from ullage.messages import Message
 
@@ -67,7 +68,10 @@ class Checkpoint(NamedTuple):
 
 
 class SessionRow(NamedTuple):
-    """One session in a list. Times are seconds since 1970; ``held_by`` is its driver while it has one."""
+    """One session in a list. Times are seconds since 1970; ``held_by`` is its driver while it has one.
+
+    ``drivers`` is how often a driver has taken it up in this store: 0 for what was only begun or brought here.
+    """
 
     id: str
     title: str
@@ -77,6 +81,7 @@ class SessionRow(NamedTuple):
     seq: int
     held_by: str = ""
     origin: str = ""
+    drivers: int = 0
 
 
 class Watch(Protocol):
@@ -211,12 +216,14 @@ class Store(Protocol):
         """The handles of all that the session keeps. Raises ``SessionNotFound``."""
         ...
 
-    async def fork(self, origin: str, session: str, *, through: int) -> tuple[Event, ...]:
+    async def fork(self, origin: str, session: str, *, through: int, keep: Keep = keep_nothing) -> tuple[Event, ...]:
         """Begin ``session`` as a copy of another's events up to ``through``; gives the events added behind them.
 
-        These end the wait of messages that were waiting there (they go on waiting in the origin alone) and say
-        ``Forked``. What the origin keeps is kept by both, and either may be deleted without the other. Raises
-        ``SessionNotFound``, ``LedgerError`` when there is no event ``through``, ``CommandRefused`` for a taken id.
+        The copy is at rest. The added events close what was unfinished there, end the wait of messages that were
+        queued there (they go on waiting in the origin alone), take back the session's own settings but those that
+        ``keep`` gives back, and say ``Forked``. What the origin keeps is kept by both, and either may be deleted
+        without the other. Raises ``SessionNotFound``, ``LedgerError`` when there is no event ``through``,
+        ``CommandRefused`` for a taken id.
         """
         ...
 

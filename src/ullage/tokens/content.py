@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ullage.bounds import json_excess
 from ullage.tokens.families import Family
 from ullage.tokens.text import TextCounter
 
@@ -51,9 +52,11 @@ def result_tokens(text: str, family: Family, counter: TextCounter) -> float:
 
 
 def _decoded(text: str) -> object:
+    if json_excess(text):
+        return None
     try:
         value: object = msgspec.json.decode(text.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         return None
     return value
 

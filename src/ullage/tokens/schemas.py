@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.bounds import json_excess
 from ullage.messages import Tool
 
 DEPTH: Final = 12
@@ -42,12 +43,14 @@ def declared(tool: Tool) -> Declared:
 
 
 def read_schema(raw: bytes | str | object) -> Schema:
-    """A schema from JSON text or a value that was JSON; empty when it is no object."""
+    """A schema from JSON text or a value that was JSON; empty when it is no object, or nested too deep."""
     for _ in range(2):  # some wires carry the schema as JSON text inside JSON
         if isinstance(raw, bytes | str):
+            if json_excess(raw):
+                return {}
             try:
                 raw = msgspec.json.decode(raw)
-            except (msgspec.DecodeError, UnicodeError, RecursionError):
+            except (msgspec.DecodeError, UnicodeError):
                 return {}
     return raw if isinstance(raw, dict) else {}
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from ullage.errors import SettingError
 from ullage.tools import files
 from ullage.tools.functions import Approval, tool
+from ullage.tools.sandbox import Sandbox
 from ullage.tools.search import MATCHES, Query
 from ullage.tools.search import TIMEOUT_S as SEARCH_S
 from ullage.tools.search import search as search_files
 from ullage.tools.shell import KEPT_BYTES, LONGEST_S, TIMEOUT_S
 from ullage.tools.shell import shell as run_shell
 from ullage.tools.threads import in_thread
-from ullage.tools.tool import AgentTool, Output, Surroundings
+from ullage.tools.tool import AgentTool, Output, Surroundings, ToolError
 
 MARGIN_S: Final = 10.0  # seconds a tool with a time limit of its own gets on top, to end what it started
 
@@ -27,13 +31,15 @@ def builtin(
     approve: bool | Sequence[str] | Mapping[str, Approval] = False,
     env: Mapping[str, str] | None = None,
     kept_bytes: int = KEPT_BYTES,
+    sandbox: Sandbox | None = None,
 ) -> tuple[AgentTool, ...]:
     """The built-in tools of these names, in this order.
 
     ``root`` confines the file tools; ``None`` is the session's own. ``approve`` says which ask a person first: all,
-    those named, or a condition by name. ``env`` is the environment of commands, ``None`` this process's own;
-    ``kept_bytes`` is how much of a command's output is kept. ``shell`` is not confined. Raises ``SettingError`` for an
-    unknown name.
+    those named, or a condition by name. ``env`` is the environment of commands, ``None`` the harmless part of this
+    process's own; ``kept_bytes`` is how much of a command's output is kept. ``sandbox`` confines commands, by default
+    to the root and without a network; where it can't, ``shell`` always asks. Raises ``SettingError`` for an unknown
+    name.
     """
     makers: dict[str, Callable[[], AgentTool]] = {
         "read": lambda: _read(root, asks("read")),
@@ -41,7 +47,7 @@ def builtin(
         "edit": lambda: _edit(root, asks("edit")),
         "list": lambda: _list(root, asks("list")),
         "search": lambda: _search(root, asks("search")),
-        "shell": lambda: _shell(root, asks("shell"), env, kept_bytes),
+        "shell": lambda: _shell(root, asks("shell"), env, kept_bytes, sandbox or Sandbox()),
     }
     named = set(names) | (set(approve) if not isinstance(approve, bool) else set())
     if unknown := sorted(named - makers.keys()):
@@ -129,7 +135,7 @@ def _search(root: Path | None, approval: Approval) -> AgentTool:
         r"""Search files for a regular expression, line by line. Binary files and caches are left out.
 
         Args:
-            pattern: A regular expression in Python's syntax, such as ``def \w+_name``.
+            pattern: A regular expression in RE2's syntax, such as ``def \w+_name``; no look-around or backreferences.
             path: The file or directory to search.
             glob: Only files like this, such as ``*.py`` or ``src/**/*.ts``.
             ignore_case: Take small and capital letters for the same.
@@ -142,8 +148,9 @@ def _search(root: Path | None, approval: Approval) -> AgentTool:
     return search
 
 
-def _shell(root: Path | None, approval: Approval, env: Mapping[str, str] | None, kept_bytes: int) -> AgentTool:
-    @tool(name="shell", sequential=True, needs_approval=approval, timeout_s=LONGEST_S + MARGIN_S)
+def _shell(
+    root: Path | None, approval: Approval, env: Mapping[str, str] | None, kept_bytes: int, sandbox: Sandbox
+) -> AgentTool:
     async def shell(command: str, *, timeout_s: float = TIMEOUT_S, session: Surroundings) -> Output:
         """Run a command in a shell, in the working directory, and give what it prints and its exit code.
 
@@ -154,6 +161,18 @@ def _shell(root: Path | None, approval: Approval, env: Mapping[str, str] | None,
             command: The command line.
             timeout_s: Seconds until it is stopped.
         """
-        return await run_shell(root or session.root, command, timeout_s, env=env, kept_bytes=kept_bytes)
+        place = root or session.root
+        if not weakness and (found := sandbox.weakness(place)):
+            raise ToolError(f"Commands can't be confined to {place}, so none is run without approval: {found}.")
+        return await run_shell(place, command, timeout_s, sandbox=sandbox, env=env, kept_bytes=kept_bytes)
 
-    return shell
+    workspace = root or Path.cwd()
+    weakness = sandbox.weakness(workspace)
+    made = tool(
+        name="shell", sequential=True, needs_approval=bool(weakness) or approval, timeout_s=LONGEST_S + MARGIN_S
+    )(shell)
+    declaration = made.declaration
+    told = sandbox.described(workspace)
+    if told:
+        declaration = replace(declaration, description=f"{declaration.description}\n\n{told}")
+    return dataclasses.replace(made, declaration=declaration, unconfined=weakness)

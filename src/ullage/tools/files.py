@@ -5,12 +5,13 @@ All paths are confined to the root (``paths.py``). What goes wrong is a ``ToolEr
 
 from __future__ import annotations
 
+import heapq
 import os
 import stat
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS, READ_BYTES
 from ullage.tools.outputs import HEAD_BYTES, as_picture, looks_binary
 from ullage.tools.paths import Place, walk_to
 from ullage.tools.replacing import replace_content
@@ -24,7 +25,6 @@ measured; what is still too long for the window meets the result budget."""
 LARGEST_IMAGE: Final = 20_000_000  # bytes of an image that is shown
 LARGEST_EDIT: Final = 50_000_000  # bytes of a file that is edited
 _MOST_SHOWN: Final = 1_000_000  # characters of one answer
-ENTRIES: Final = 1_000  # entries of one listing
 IGNORED: Final = frozenset(
     {".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".ruff_cache",
      ".pytest_cache", ".tox", ".nox", ".hypothesis", ".cache", ".gradle", ".terraform"}
@@ -93,12 +93,10 @@ def list_directory(root: Path, path: str, depth: int) -> Output:
             raise ToolError(f"{place.shown} is no directory; it is a file of {found.st_size:,} bytes.")
         descriptor = place.open(os.O_RDONLY | os.O_DIRECTORY)
         try:
-            lines = _listed(descriptor, "", max(1, depth))
+            lines = _listed(descriptor, "", min(max(1, depth), LISTED_LEVELS), LISTED_ENTRIES)
         finally:
             os.close(descriptor)
-        left_out = len(lines) - ENTRIES
-        note = f"\n({left_out:,} more entries are not shown: list a directory below)" if left_out > 0 else ""
-        return Output(("\n".join(lines[:ENTRIES]) or f"{place.shown} is empty.") + note)
+        return Output("\n".join(lines) or f"{place.shown} is empty.")
 
 
 def _image(place: Place, data: bytes) -> Output:
@@ -113,6 +111,10 @@ def _numbered(file: BinaryIO, place: Place, offset: int, limit: int) -> str:
     lines: list[str] = []
     number = characters = 0
     while True:
+        if file.tell() > READ_BYTES:
+            if lines:
+                break
+            raise ToolError(f"{place.shown} has more than {READ_BYTES:,} bytes before line {offset + len(lines):,}.")
         line = _line(file)
         if line is None or len(lines) >= limit or characters >= _MOST_SHOWN:
             break
@@ -134,7 +136,7 @@ def _line(file: BinaryIO) -> str | None:
     if not data:
         return None
     left_out = 0
-    while not data.endswith(b"\n") and (more := file.readline(1 << 20)):
+    while not data.endswith(b"\n") and left_out < READ_BYTES and (more := file.readline(1 << 20)):
         left_out += len(more)
         if more.endswith(b"\n"):
             break
@@ -165,32 +167,57 @@ def _lines_of(data: bytes, sought: bytes) -> str:
     return ", ".join(numbers) + (" …" if at >= 0 else "")
 
 
-def _listed(directory: int, prefix: str, depth: int) -> list[str]:
-    lines: list[str] = []
+def _listed(directory: int, prefix: str, depth: int, most: int) -> list[str]:
+    """The entries by name, at most so many lines and one that says how many more there are."""
     with os.scandir(directory) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
-        shown = prefix + os.fsencode(entry.name).decode("utf-8", "replace")
-        if entry.is_symlink():
-            target = os.fsencode(os.readlink(entry.name, dir_fd=directory)).decode("utf-8", "replace")
-            lines.append(f"{shown} -> {target}")
-        elif entry.is_dir(follow_symlinks=False):
-            is_entered = depth > 1 and entry.name not in IGNORED and len(lines) <= ENTRIES
-            lines.append(f"{shown}/" + (" (not entered)" if depth > 1 and not is_entered else ""))
-            if is_entered:
-                lines += _below(directory, entry.name, f"{shown}/", depth - 1)
-        else:
-            with suppress(FileNotFoundError):  # gone since it was listed
-                lines.append(f"{shown}  {entry.stat(follow_symlinks=False).st_size:,} bytes")
-    return lines
+        names = [entry.name for entry in entries]
+    lines: list[str] = []
+    for number, name in enumerate(heapq.nsmallest(most, names)):
+        if len(lines) >= most:
+            return [*lines[:most], _left_out(prefix, len(names) - number)]
+        lines += _entry(directory, name, prefix, depth, most - len(lines))
+    more = len(names) - most
+    return [*lines, _left_out(prefix, more)] if more > 0 else lines
 
 
-def _below(directory: int, name: str, prefix: str, depth: int) -> list[str]:
+def _left_out(prefix: str, count: int) -> str:
+    of = f" of {prefix}" if prefix else ""
+    return f"({count:,} more entries{of} are not shown: list a directory below)"
+
+
+def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> list[str]:
+    """The line of one entry, and those of what is below it. None for one that is gone."""
+    shown = prefix + one_line(os.fsencode(name).decode("utf-8", "replace"))
+    try:
+        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode):
+            target = os.fsencode(os.readlink(name, dir_fd=directory)).decode("utf-8", "replace")
+            return [f"{shown} -> {one_line(target)}"]
+    except FileNotFoundError:
+        return []
+    if not stat.S_ISDIR(found.st_mode):
+        kind = "" if stat.S_ISREG(found.st_mode) else " (no plain file)"
+        return [f"{shown}  {found.st_size:,} bytes{kind}"]
+    is_entered = depth > 1 and name not in IGNORED
+    line = f"{shown}/" + (" (not entered)" if depth > 1 and not is_entered else "")
+    return [line, *_below(directory, name, f"{shown}/", depth - 1, most - 1)] if is_entered else [line]
+
+
+def one_line(name: str) -> str:
+    """A name with its line breaks and other control characters spelt, so that none can pass for two."""
+    if name.isprintable():
+        return name
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
+
+
+def _below(directory: int, name: str, prefix: str, depth: int, most: int) -> list[str]:
+    if most <= 0:
+        return []
     try:
         below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     except OSError as error:
         return [f"{prefix}: {error.strerror}"]
     try:
-        return _listed(below, prefix, depth)
+        return _listed(below, prefix, depth, most)
     finally:
         os.close(below)

@@ -10,21 +10,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from types import TracebackType
 from typing import Any, Final, Self
 
 from ullage.errors import SettingError
 from ullage.tools.functions import Approval
-from ullage.tools.mcp_connection import Address, Connection, Sdk, ServerLost, ServerUnavailable, load_sdk
+from ullage.tools.mcp_connection import Address, Connection, Sdk, ServerLost, ServerUnavailable, load_sdk, unbroken
 from ullage.tools.mcp_content import Offered, as_output, offered
+from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, Output, Run, Surroundings, ToolError
 
 log = logging.getLogger(__name__)
 
 CONNECT_S: Final = 60.0
 """Seconds a server has to start and list its tools; one that a package manager fetches first takes long."""
+
+PATIENCE_S: Final = 10.0
+"""Seconds that a session waits for a server before it begins without it."""
+
+RETRY_S: Final = 2.0
+LONGEST_RETRY_S: Final = 60.0
+"""Seconds until a server that could not be used is tried again: twice as long each time, up to the second."""
 
 ToolsChanged = Callable[[tuple[AgentTool, ...]], None]
 
@@ -35,8 +43,9 @@ class McpServer:
     Inside it ``tools`` are the server's tools, as ``server__tool``. ``on_change`` is told when they have changed. A
     server that died is started or reached again by the next call, once; a call it died in says that its outcome is
     unknown, or is made again where it is idempotent. ``env`` is given on top of a few harmless variables, not of this
-    process's whole environment. Raises ``SettingError`` for a wrong address, on entering ``MissingExtra`` without the
-    SDK and ``ServerUnavailable``. Leaving ends the server and its processes before it goes on, when cancelled too.
+    process's whole environment. ``sandbox`` confines a server that is started to its ``cwd``. Raises ``SettingError``
+    for a wrong address, on entering ``MissingExtra`` without the SDK and ``ServerUnavailable``. Leaving ends the server
+    and its processes before it goes on, when cancelled too.
     """
 
     def __init__(
@@ -54,6 +63,7 @@ class McpServer:
         needs_approval: Approval = False,
         result_tokens: int | None = None,
         on_change: ToolsChanged | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
         if not name or bool(command) == bool(url):
             raise SettingError("an MCP server needs a name, and either a command or a url")
@@ -65,6 +75,7 @@ class McpServer:
             cwd=None if cwd is None else fspath(cwd),
             url=url,
             headers=dict(headers or {}),
+            sandbox=sandbox,
         )
         self._timeout_s = timeout_s
         self._connect_s = connect_s
@@ -75,7 +86,13 @@ class McpServer:
         self._sdk: Sdk | None = None
         self._connecting = asyncio.Lock()
         self._is_open = False
+        self._trying: asyncio.Task[None] | None = None
+        self._state_listeners: list[Callable[[], None]] = []
         self.tools: tuple[AgentTool, ...] = ()
+        self.problem = ""
+        """Why the server can't be used now; empty where it can."""
+        self.notes: tuple[str, ...] = ()
+        """What is left out of what the server declares."""
 
     def on_change(self, tell: ToolsChanged) -> None:
         """Tell this one too when the tools have changed."""
@@ -87,6 +104,55 @@ class McpServer:
             tell(tools)
 
         self._on_change = tell_both
+
+    def on_state(self, tell: Callable[[], None]) -> None:
+        """Call this whenever ``tools``, ``problem`` or ``notes`` have changed. Stays for later blocks too."""
+        if tell not in self._state_listeners:
+            self._state_listeners.append(tell)
+
+    async def open(self, *, patience_s: float = PATIENCE_S) -> None:
+        """Enter the block also where the server can't be used: ``problem`` says why, and it is tried again.
+
+        Waits at most ``patience_s`` for a server that takes long; it goes on starting meanwhile. Raises
+        ``MissingExtra``. Wants a ``close``.
+        """
+        self._sdk = load_sdk()
+        if self._is_open:
+            return
+        self._is_open = True
+        tried = asyncio.Event()
+        self._trying = asyncio.create_task(self._try_until_connected(tried), name=f"mcp {self.name} opens")
+        try:
+            await asyncio.wait_for(tried.wait(), patience_s)
+        except TimeoutError:
+            self._note(f"it has not answered in {patience_s:g} s, and is still waited for")
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+
+    async def close(self, *, at_once: bool = False) -> None:
+        """End the server and all its processes; done when they are gone."""
+        self._is_open = False
+        trying, self._trying = self._trying, None
+        if trying is not None:
+            trying.cancel()
+            await unbroken(_ended(trying))
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close(at_once=at_once)
+
+    async def _try_until_connected(self, tried: asyncio.Event) -> None:
+        wait_s = RETRY_S
+        while True:
+            try:
+                await self._connected()
+                return
+            except ServerUnavailable:
+                log.debug("The MCP server %s is tried again in %g s.", self.name, wait_s)
+            finally:
+                tried.set()
+            await asyncio.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_RETRY_S)
 
     async def __aenter__(self) -> Self:
         self._sdk = load_sdk()
@@ -101,10 +167,7 @@ class McpServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        self._is_open = False
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close(at_once=kind is not None and issubclass(kind, asyncio.CancelledError))
+        await self.close(at_once=kind is not None and issubclass(kind, asyncio.CancelledError))
 
     async def _connected(self) -> Connection:
         """The living connection, or a new one."""
@@ -117,7 +180,11 @@ class McpServer:
                 await self._connection.close(at_once=True)
                 self._connection = None
             connection = Connection(self._address, self._sdk, self._refresh)
-            await connection.open(self._connect_s)
+            try:
+                await connection.open(self._connect_s)
+            except ServerUnavailable as error:
+                self._note(error.why)
+                raise
             self._connection = connection
             self._refresh()
             return connection
@@ -126,13 +193,27 @@ class McpServer:
         if self._connection is None:
             return
         found = offered(self._connection.tools, self.name)
-        before, self.tools = self.tools, tuple(self._made(each) for each in found)
+        was = (self.problem, self.notes)
+        self.problem, self.notes = "", found.notes
+        before, self.tools = self.tools, tuple(self._made(each) for each in found.tools)
         has_changed = [tool.declaration for tool in before] != [tool.declaration for tool in self.tools]
+        if has_changed or was != (self.problem, self.notes):
+            self._tell_state()
         if before and has_changed and self._on_change is not None:
             try:
                 self._on_change(self.tools)
             except Exception:
                 log.exception("The listener for changed tools of %s failed.", self.name)
+
+    def _note(self, problem: str) -> None:
+        if problem != self.problem:
+            self.problem = problem
+            log.info("The MCP server %s can't be used: %s", self.name, problem)
+            self._tell_state()
+
+    def _tell_state(self) -> None:
+        for tell in self._state_listeners:
+            tell()
 
     def _made(self, each: Offered) -> AgentTool:
         return AgentTool(
@@ -182,3 +263,32 @@ class McpServer:
             f"look before you repeat it. {now}"
         )
         return Output(said, is_error=True, outcome="unknown")
+
+
+async def open_all(servers: Iterable[McpServer]) -> None:
+    """``open`` for all of them at once. Each wants a ``close``, also where this raises."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for server in servers:
+                group.create_task(server.open())
+    except BaseExceptionGroup as problems:
+        raise problems.exceptions[0] from problems
+
+
+def tools_of(servers: Iterable[McpServer], taken: Iterable[str]) -> list[AgentTool]:
+    """The tools of these servers. One whose name somebody else has (built-in tools, the user's own, an earlier server)
+    is left out, so that no server can take the place of another tool."""
+    names = set(taken)
+    found: list[AgentTool] = []
+    for server in servers:
+        for tool in server.tools:
+            if tool.name in names:
+                log.warning("The tool %s of the MCP server %s is left out: its name is taken.", tool.name, server.name)
+                continue
+            names.add(tool.name)
+            found.append(tool)
+    return found
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    await asyncio.wait({task})

@@ -11,13 +11,19 @@ import logging
 import os
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from ullage.envelope import MCP_MESSAGE_BYTES, MCP_TOOLS
 from ullage.errors import MissingExtra, UllageError
-from ullage.tools.processes import MARK, Group, OutputReader
+from ullage.tools.mcp_http import http_client
+from ullage.tools.mcp_stdio import Program, ServerBroken, stdio_transport
+from ullage.tools.processes import HAS_LAUNCHER, MARK, Command, Group, launched
+from ullage.tools.sandbox import Sandbox
+from ullage.tools.threads import in_thread
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -31,6 +37,10 @@ CLOSE_S: Final = 1.0
 
 _MOST_PAGES: Final = 1_000  # of a list of tools: one that never ends must
 _LAST_WORDS: Final = 500  # bytes of a server's standard error that are told
+_SHORTEST_KEY: Final = 8  # characters of a value that may be a key
+_MOST_CAUSES: Final = 5  # errors of one failure that are told
+_LONGEST_CAUSE: Final = 500  # characters of each
+_RELIST_S: Final = 0.1  # seconds between hearing of a change and listing anew: of many changes one list is enough
 _AGAIN_S: Final = 1.0  # seconds until a lost subscription is asked for again
 
 
@@ -43,7 +53,11 @@ class ServerLost(UllageError):
 
 
 class ServerUnavailable(UllageError):
-    """The server can't be started or reached, or does not speak the protocol."""
+    """The server can't be started or reached, or does not speak the protocol. ``why`` is the reason alone."""
+
+    def __init__(self, message: str, *, why: str = "") -> None:
+        super().__init__(message)
+        self.why = why or message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +70,18 @@ class Address:
     cwd: str | None = None
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sandbox: Sandbox | None = None
 
     def __str__(self) -> str:
-        return self.url or " ".join((self.command, *self.args))
+        """The program or the URL, without arguments and queries: those may hold keys."""
+        return self.url.partition("?")[0] or self.command
+
+    def without_keys(self, text: str) -> str:
+        """The text, with every longer value that was given in ``env``, ``headers`` or ``args`` left out."""
+        for value in sorted((*self.env.values(), *self.headers.values(), *self.args), key=len, reverse=True):
+            if len(value) >= _SHORTEST_KEY:
+                text = text.replace(value, "[…]")
+        return text
 
 
 class Sdk(NamedTuple):
@@ -70,6 +93,7 @@ class Sdk(NamedTuple):
     types: Any
     error: Any
     listening: Any
+    message: Any
 
 
 def load_sdk() -> Sdk:
@@ -77,9 +101,10 @@ def load_sdk() -> Sdk:
     try:
         from mcp import Client, MCPError, types
         from mcp.client import stdio, streamable_http, subscriptions
+        from mcp.shared.message import SessionMessage
     except ImportError as problem:
         raise MissingExtra("MCP servers need the SDK: install it with `pip install 'ullage[mcp]'`.") from problem
-    return Sdk(Client, stdio, streamable_http, types, MCPError, subscriptions)
+    return Sdk(Client, stdio, streamable_http, types, MCPError, subscriptions, SessionMessage)
 
 
 class Connection:
@@ -119,7 +144,7 @@ class Connection:
         in_time = self._task.done() or self.is_lost
         await self.close(at_once=True)
         why = self._why() if in_time else f"no answer in {timeout_s:g} s{self._words()}"
-        raise ServerUnavailable(f"The MCP server at {self._address} can't be used: {why}") from self._cause
+        raise ServerUnavailable(f"The MCP server at {self._address} can't be used: {why}", why=why) from self._cause
 
     async def close(self, *, at_once: bool = False) -> None:
         """End it and all its processes; done when they are gone, also where the caller is cancelled meanwhile."""
@@ -167,20 +192,21 @@ class Connection:
     async def _transport(self, stack: AsyncExitStack) -> AbstractAsyncContextManager[Any]:
         at = self._address
         if at.url:
-            from mcp.shared._httpx_utils import create_mcp_http_client
-
-            client = await stack.enter_async_context(create_mcp_http_client(headers=dict(at.headers)))
+            client = await stack.enter_async_context(http_client(at.headers))
             transport: AbstractAsyncContextManager[Any] = self._sdk.http.streamable_http_client(
-                at.url, http_client=client
+                at.url, http_client=client, max_sse_event_size=MCP_MESSAGE_BYTES
             )
             return transport
-        reading, writing = os.pipe()
-        reader = OutputReader(reading, self._last_words.append)
-        stack.callback(reader.close)
-        parameters = self._sdk.stdio.StdioServerParameters(
-            command=at.command, args=list(at.args), env={**at.env, MARK: self._mark}, cwd=at.cwd
+        arguments, env = await in_thread(_started, at)
+        program = Program(
+            command=arguments[0],
+            args=arguments[1:],
+            env={**env, MARK: self._mark},
+            cwd=at.cwd,
+            take_error=self._last_words.append,
+            give_up=self._given_up,
         )
-        return _with_errors(self._sdk.stdio.stdio_client, parameters, writing)
+        return stdio_transport(program, self._sdk)
 
     async def _attend(self, client: Client) -> None:
         """Follow the server's list of tools until the scope is cancelled."""
@@ -190,6 +216,7 @@ class Connection:
         try:
             while True:
                 await self._relist.wait()
+                await asyncio.sleep(_RELIST_S)
                 self._relist.clear()
                 try:
                     self.tools = await self._listed(client)
@@ -228,9 +255,12 @@ class Connection:
             page = await client.list_tools(cursor=cursor)
             tools += page.tools
             cursor = page.next_cursor
-            if cursor is None:
+            if cursor is None or len(tools) > MCP_TOOLS:  # one more, so that it is told that some are left out
                 break
-        return tuple(tools)
+        return tuple(tools[: MCP_TOOLS + 1])
+
+    def _given_up(self, why: ServerBroken) -> None:
+        self._cause = why
 
     def _noticed(self) -> None:
         """The transport gave its last message."""
@@ -271,10 +301,8 @@ class Connection:
         return any(type(each).__name__ in ("ConnectError", "ConnectTimeout") for each in _leaves(self._cause))
 
     def _why(self) -> str:
-        leaves = [
-            f"{type(each).__name__}: {each}" if str(each) else type(each).__name__ for each in _leaves(self._cause)
-        ]
-        return (", ".join(dict.fromkeys(leaves)) or "it ended") + self._words()
+        leaves = [_spelt(each) for each in _leaves(self._cause)[:_MOST_CAUSES]]
+        return self._address.without_keys((", ".join(dict.fromkeys(leaves)) or "it ended") + self._words())
 
     def _words(self) -> str:
         said = b"".join(self._last_words)[-_LAST_WORDS:].decode("utf-8", "replace").strip()
@@ -322,19 +350,19 @@ class _WatchedStream:
         return await self._stream.__aexit__(*error)
 
 
-@asynccontextmanager
-async def _with_errors(stdio_client: Any, parameters: Any, writing: int) -> AsyncIterator[Any]:
-    """The SDK's stdio client, with the server's standard error going to a descriptor that is ours no more."""
-    with os.fdopen(writing, "w") as errors:
-        context = stdio_client(parameters, errlog=errors)
-        streams = await context.__aenter__()
-    try:
-        yield streams
-    except BaseException as error:
-        if not await context.__aexit__(type(error), error, error.__traceback__):
-            raise
-    else:
-        await context.__aexit__(None, None, None)
+def _started(at: Address) -> tuple[list[str], Mapping[str, str]]:
+    """The command line and the further environment of a server: under the launcher, and confined where asked.
+
+    Raises ``ServerUnavailable`` for one that can't be confined.
+    """
+    cwd = Path(at.cwd or ".").absolute()
+    command = Command((at.command, *at.args), cwd, at.env)
+    if at.sandbox is not None:
+        if weakness := at.sandbox.weakness(cwd):
+            raise ServerUnavailable(f"The MCP server at {at} is to run sandboxed, which is not possible: {weakness}.")
+        path = at.env.get("PATH", os.environ.get("PATH", ""))
+        command = at.sandbox.confined(command._replace(env={"PATH": path, **at.env}))
+    return (launched(command) if HAS_LAUNCHER else list(command.arguments)), command.env
 
 
 async def unbroken(work: Coroutine[Any, Any, T]) -> T:
@@ -351,6 +379,16 @@ async def unbroken(work: Coroutine[Any, Any, T]) -> T:
             task.result()
         raise cancelled
     return task.result()
+
+
+def _spelt(error: BaseException) -> str:
+    """An error in words, its type beside those of others."""
+    said = str(error)[:_LONGEST_CAUSE]
+    if isinstance(error, UllageError):
+        return said
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.strerror}: {error.filename}"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def _leaves(error: BaseException | None) -> list[BaseException]:

@@ -9,14 +9,25 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from ullage.bounds import value_excess
 from ullage.codec.foreign import to_raw
+from ullage.envelope import (
+    JSON_DEPTH,
+    MCP_DECLARED_BYTES,
+    MCP_DESCRIPTION_CHARS,
+    MCP_SCHEMA_BYTES,
+    MCP_TOOL_NAME_CHARS,
+    MCP_TOOLS,
+    PICTURE_BYTES,
+    RESULT_BLOCKS,
+)
 from ullage.messages import ImagePart, Tool, clean_text
-from ullage.tools.outputs import NOTHING, as_picture
+from ullage.tools.outputs import NOTHING, as_picture, within_limits
 from ullage.tools.tool import Output, Picture
 
 if TYPE_CHECKING:
@@ -25,6 +36,8 @@ if TYPE_CHECKING:
 LONGEST_NAME: Final = 64
 """Characters of a tool's name that every provider takes
 (https://platform.openai.com/docs/api-reference/chat/create, ``tools[].function.name``)."""
+
+_LONGEST_MIME: Final = 100  # characters of what a server says an image is
 
 
 class Offered(NamedTuple):
@@ -35,25 +48,64 @@ class Offered(NamedTuple):
     is_idempotent: bool
 
 
-def offered(tools: Iterable[theirs.Tool], server: str) -> tuple[Offered, ...]:
+class Offer(NamedTuple):
+    """The tools of a server that can be used, and in words what is left out of what it declares."""
+
+    tools: tuple[Offered, ...]
+    notes: tuple[str, ...] = ()
+
+
+def offered(tools: Sequence[theirs.Tool], server: str) -> Offer:
     """The tools under names of their own, ``server__tool``.
 
-    ``readOnlyHint`` and ``idempotentHint`` make one idempotent: running it twice is declared to do no harm.
+    ``readOnlyHint`` and ``idempotentHint`` make one idempotent: running it twice is declared to do no harm. A tool that
+    no request could carry (its name, its schema) is left out, a description that is too long is cut.
     """
     taken: set[str] = set()
-    made: list[Offered] = []
-    for each in tools:
+    made: dict[str, Offered] = {}
+    notes: list[str] = []
+    size = 0
+    for each in tools[:MCP_TOOLS]:
+        shown = clean_text(each.name[:MCP_TOOL_NAME_CHARS]).text
+        schema = to_raw(each.input_schema)
+        description = _description(each, shown, notes)
+        size += len(description) + len(bytes(schema))
+        problem = _problem(each, schema)
+        if each.name in made:
+            problem = "it is declared twice"
+        elif not problem and size > MCP_DECLARED_BYTES:
+            problem = f"all declarations together have more than {MCP_DECLARED_BYTES:,} bytes"
+        if problem:
+            notes.append(f"{shown or 'a tool without a name'} is left out: {problem}")
+            continue
         name = _name_of(server, each.name, taken)
         taken.add(name)
         hints = each.annotations
-        declaration = Tool(
-            name=name,
-            description=clean_text(each.description or "").text,
-            schema=to_raw(each.input_schema),
-            server=server,
-        )
-        made.append(Offered(declaration, each.name, bool(hints and (hints.read_only_hint or hints.idempotent_hint))))
-    return tuple(made)
+        declaration = Tool(name=name, description=description, schema=schema, server=server)
+        is_idempotent = bool(hints and (hints.read_only_hint or hints.idempotent_hint))
+        made[each.name] = Offered(declaration, each.name, is_idempotent)
+    if len(tools) > MCP_TOOLS:
+        notes.append(f"it declares more than {MCP_TOOLS} tools: the others are left out")
+    return Offer(tuple(made.values()), tuple(notes))
+
+
+def _description(tool: theirs.Tool, shown: str, notes: list[str]) -> str:
+    text = clean_text(tool.description or "").text
+    if len(text) <= MCP_DESCRIPTION_CHARS:
+        return text
+    notes.append(f"the description of {shown} is cut: it has {len(text):,} characters")
+    return f"{text[:MCP_DESCRIPTION_CHARS]} [cut here]"
+
+
+def _problem(tool: theirs.Tool, schema: msgspec.Raw) -> str:
+    """Why a tool can't be declared to a model; empty where it can."""
+    if not tool.name or len(tool.name) > MCP_TOOL_NAME_CHARS:
+        return f"its name has {len(tool.name):,} characters"
+    if value_excess(tool.input_schema, most=JSON_DEPTH // 2):  # a request nests it deeper
+        return "its schema is nested too deep"
+    if len(bytes(schema)) > MCP_SCHEMA_BYTES:
+        return f"its schema has {len(bytes(schema)):,} bytes"
+    return ""
 
 
 def as_output(result: theirs.CallToolResult) -> Output:
@@ -63,7 +115,7 @@ def as_output(result: theirs.CallToolResult) -> Output:
     """
     texts: list[str] = []
     pictures: list[Picture] = []
-    for block in result.content:
+    for block in result.content[:RESULT_BLOCKS]:
         match block.type:
             case "text":
                 texts.append(block.text)
@@ -75,11 +127,15 @@ def as_output(result: theirs.CallToolResult) -> Output:
                 texts.append(_link(block))
             case "resource":
                 _embedded(block.resource, texts, pictures)
+    if len(result.content) > RESULT_BLOCKS:
+        texts.append(f"[{len(result.content) - RESULT_BLOCKS:,} more blocks of this result are left out]")
     if result.structured_content is not None and not any(block.type == "text" for block in result.content):
-        texts.append(msgspec.json.encode(result.structured_content, enc_hook=str).decode())
-    if not texts and not pictures:
+        texts.append(bytes(to_raw(result.structured_content)).decode())
+    shown, left_out = within_limits(pictures)
+    texts += left_out
+    if not texts and not shown:
         texts.append("(the tool failed and says no more)" if result.is_error else NOTHING)
-    return Output("\n".join(texts), tuple(pictures), is_error=bool(result.is_error))
+    return Output("\n".join(texts), shown, is_error=bool(result.is_error))
 
 
 def _name_of(server: str, tool: str, taken: set[str]) -> str:
@@ -91,12 +147,16 @@ def _name_of(server: str, tool: str, taken: set[str]) -> str:
 
 
 def _picture(data: str, mime: str, texts: list[str]) -> list[Picture]:
+    named = mime[:_LONGEST_MIME]
+    if _size(data) > PICTURE_BYTES:
+        texts.append(f"[an image, {named}, of {_size(data):,} bytes, which is too large to show]")
+        return []
     decoded = _decoded(data)
     if decoded is None:
-        texts.append(f"[an image, {mime}, whose data can't be read]")
+        texts.append(f"[an image, {named}, whose data can't be read]")
         return []
     known = as_picture(decoded)
-    return [known or Picture(decoded, ImagePart(id="", mime=mime, size_bytes=len(decoded)))]
+    return [known or Picture(decoded, ImagePart(id="", mime=named, size_bytes=len(decoded)))]
 
 
 def _embedded(resource: Any, texts: list[str], pictures: list[Picture]) -> None:

@@ -1,7 +1,7 @@
-"""A command in a process group of its own, all of which ends with it.
+"""A command with all the processes it starts, which end with it.
 
-On Linux what has left the group (``setsid``) is found as well, by a mark in its environment. https://man7.org/linux/
-man-pages/man5/proc_pid_environ.5.html; elsewhere the group is what can be reached.
+On Linux a launcher (``launcher.py``) is the parent of them all and ends them, daemons too, whatever they did to their
+session or environment. Elsewhere the process group is what can be reached.
 """
 
 from __future__ import annotations
@@ -11,46 +11,101 @@ import os
 import secrets
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
 
 from ullage.tools.threads import in_thread
 
 MARK: Final = "ULLAGE_COMMAND"
-"""The environment variable that tells whose processes these are."""
+"""The environment variable that tells whose processes these are, for those that lost their launcher."""
 
 TERM_S: Final = 1.0
 """Seconds between TERM and KILL."""
 KILL_S: Final = 0.9
 """Seconds in which KILL is repeated for what was started meanwhile; with ``TERM_S`` it stays below 2."""
 
+LAUNCHER_S: Final = 10.0
+"""Seconds a launcher gets, after TERM and its own wait, to end what it started."""
+
+LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
+HAS_LAUNCHER: Final = sys.platform.startswith("linux")
+
 _POLL_S: Final = 0.02
 _LINGER_S: Final = 0.2  # seconds to wait for the last output after the command itself ended
 _CHUNK: Final = 1 << 16
+_NO_END: Final = 1 << 62
+UNLIMITED: Final[Mapping[str, int]] = {
+    "processes": 1 << 20,
+    "memory_bytes": _NO_END,
+    "file_bytes": _NO_END,
+    "temp_bytes": _NO_END,
+    "open_files": 1 << 20,
+}
+"""The limits of a command that has none."""
+
+Exceeded = Literal["", "processes", "memory", "disk", "temp"]
 
 
 class Ended(NamedTuple):
     """How a command ended: its exit code, or minus the signal; whether time was up; whether processes were left over.
 
-    What was left over in its group has been ended too.
+    What was left over has been ended too. ``exceeded`` is the limit that the command was ended for.
     """
 
     code: int
     timed_out: bool
     left_over: bool
+    exceeded: Exceeded = ""
 
 
 class Command(NamedTuple):
-    """What to run. ``descriptors`` are passed on; ``env`` is the whole environment; ``term_s`` is from TERM to KILL."""
+    """What to run. ``descriptors`` are passed on; ``env`` is the whole environment; ``term_s`` is from TERM to KILL.
+
+    ``spec`` is what the launcher is told beside these: limits, and how the command is confined.
+    """
 
     arguments: Sequence[str]
     cwd: Path
     env: Mapping[str, str]
     descriptors: Sequence[int] = ()
     term_s: float = TERM_S
+    spec: Mapping[str, Any] = {}
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What the launcher tells at the end."""
+
+    code: int
+    left_over: bool = False
+    exceeded: Exceeded = ""
+    error: str = ""
+
+
+_REPORT: Final = msgspec.json.Decoder(Report)
+
+
+def launched(command: Command, *, lifeline: int = -1, report: int = -1) -> list[str]:
+    """The command line of the launcher that runs this command. Without ``report`` its exit code is the command's."""
+    spec = {
+        "command": list(command.arguments),
+        "lifeline": lifeline,
+        "report": report,
+        "grace_s": command.term_s,
+        "limits": dict(UNLIMITED),
+        "temp": "",
+        "is_wrapped": False,
+        "landlock": None,
+        "seccomp": "",
+        "capabilities": None,
+        **command.spec,
+    }
+    return [sys.executable, "-I", "-S", LAUNCHER, msgspec.json.encode(spec).decode()]
 
 
 async def run_command(command: Command, take: Callable[[bytes], object], *, timeout_s: float) -> Ended:
@@ -61,27 +116,51 @@ async def run_command(command: Command, take: Callable[[bytes], object], *, time
     """
     mark = secrets.token_hex(12)
     reading, writing = os.pipe()
+    reports, reporting = os.pipe()
+    lifeline, life = os.pipe()
     output = OutputReader(reading, take)
+    arguments = launched(command, lifeline=lifeline, report=reporting) if HAS_LAUNCHER else command.arguments
     try:
         try:
             process = subprocess.Popen(  # not asyncio's: there a cancel while it starts leaves it running
-                command.arguments,
+                arguments,
                 cwd=command.cwd,
                 env={**command.env, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=writing,
                 stderr=writing,
-                pass_fds=command.descriptors,
+                pass_fds=(*command.descriptors, lifeline, reporting),
                 start_new_session=True,
             )
         finally:
-            os.close(writing)
-        return await _attended(process, Group(process.pid, mark, term_s=command.term_s), output, timeout_s)
+            for descriptor in (writing, reporting, lifeline):
+                os.close(descriptor)
+        if not HAS_LAUNCHER:
+            return await _attended(process, Group(process.pid, mark, term_s=command.term_s), output, timeout_s)
+        launch = Launch(process, life, mark, term_s=command.term_s)
+        ended = await _attended(process, launch, output, timeout_s)
+        return _reported(reports, ended)
     finally:
         output.close()
+        os.close(reports)
+        with suppress(OSError):  # closed by a kill
+            os.close(life)
 
 
-async def _attended(process: subprocess.Popen[bytes], group: Group, output: OutputReader, timeout_s: float) -> Ended:
+def _reported(reports: int, ended: Ended) -> Ended:
+    """How the launcher says that the command ended. Raises ``OSError`` for one that could not be started."""
+    told = os.read(reports, _CHUNK)
+    if not told:  # the launcher itself was killed
+        return ended
+    report = _REPORT.decode(told)
+    if report.error:
+        raise OSError(report.error)
+    return Ended(report.code, ended.timed_out, report.left_over and not ended.timed_out, report.exceeded)
+
+
+async def _attended(
+    process: subprocess.Popen[bytes], group: Group | Launch, output: OutputReader, timeout_s: float
+) -> Ended:
     code = asyncio.ensure_future(in_thread(process.wait))
     try:
         done, _ = await asyncio.wait({code}, timeout=timeout_s)
@@ -103,6 +182,43 @@ async def _attended(process: subprocess.Popen[bytes], group: Group, output: Outp
         if not code.done():
             group.kill()
             code.cancel()
+
+
+class Launch:
+    """A launcher and all that descends from it. The lifeline is the writing end of a pipe that only we hold."""
+
+    def __init__(self, process: subprocess.Popen[bytes], lifeline: int, mark: str, *, term_s: float) -> None:
+        self._process = process
+        self._lifeline = lifeline
+        self._strays = Group(None, mark, term_s=0.0)
+        self._term_s = term_s
+
+    def is_alive(self) -> bool:
+        """Whether processes are left that lost their launcher: it was killed before it could end them."""
+        return self._process.returncode not in (0, None) and self._strays.is_alive(strays=True)
+
+    async def end(self, *, strays: bool) -> None:
+        """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once and then goes on."""
+        try:
+            await in_thread(self._end)
+        except asyncio.CancelledError:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """KILL to all there are now; the launcher does it when the lifeline is closed."""
+        lifeline, self._lifeline = self._lifeline, -1
+        if lifeline >= 0:
+            os.close(lifeline)
+
+    def _end(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(self._term_s + LAUNCHER_S)
+        if self._process.poll() != 0:
+            self._process.kill()
+            self._strays.end_now()
 
 
 class Group:
@@ -131,6 +247,10 @@ class Group:
     def kill(self) -> None:
         """KILL to all there are now."""
         self._send(signal.SIGKILL, self._members(strays=True))
+
+    def end_now(self) -> None:
+        """Like ``end``, in this thread."""
+        self._end(strays=True)
 
     def _end(self, strays: bool) -> None:
         members = self._members(strays=strays)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from ullage.codec.foreign import parse_json
+from ullage.envelope import RESULT_CHARS
 from ullage.events import ToolOutcome
 from ullage.messages import clean_text
 from ullage.tools.long_text import PIECE, clean_pieces
@@ -91,7 +92,9 @@ async def _contained(tool: AgentTool, arguments: Mapping[str, Any], surroundings
         output: object = await tool.run(arguments, surroundings)
     except SystemExit as error:  # would end the event loop and with it every session
         raise ToolError(f"{tool.name} failed: it asked the program to exit ({error}).") from error
-    return output if isinstance(output, Output) else await in_thread(as_output, output)
+    if isinstance(output, Output) and not output.pictures:
+        return output
+    return await in_thread(as_output, output)
 
 
 async def _end(task: asyncio.Task[Output], tool: AgentTool, grace_s: float) -> None:
@@ -150,6 +153,9 @@ def _spelt(error: BaseException, depth: int = 0) -> str:
 
 
 async def _ran(output: Output, outcome: ToolOutcome) -> Ran:
+    if len(output.text) > RESULT_CHARS:
+        note = f"\n[The result had {len(output.text):,} characters; what follows the first {RESULT_CHARS:,} is lost.]"
+        output = output._replace(text=output.text[:RESULT_CHARS] + note)
     cleaned = clean_text(output.text) if len(output.text) < PIECE else await in_thread(clean_pieces, output.text)
     return Ran(output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,10 +13,16 @@ import msgspec
 
 from ullage.tools.files import IGNORED
 from ullage.tools.paths import walk_to
-from ullage.tools.processes import Command, run_command
+from ullage.tools.processes import UNLIMITED, Command, run_command
 from ullage.tools.tool import Output, ToolError
 
 TIMEOUT_S: Final = 60.0
+BACKTRACKING_S: Final = 10.0
+"""Seconds of a search, and of one without RE2, where a pattern can take for ever."""
+
+MEMORY_BYTES: Final = 1 << 30
+"""Memory a search may have: RE2 itself stays below 8 MB a pattern, and a file of 16 MB is looked at whole."""
+
 MATCHES: Final = 200
 _MOST_CONTEXT: Final = 20
 _MOST_BYTES: Final = 16_000_000  # of matches; 200 with much context stay far below
@@ -31,13 +39,24 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = MATCHES
 
 
-async def search(root: Path, path: str, query: Query, *, timeout_s: float = TIMEOUT_S) -> Output:
+@cache
+def re2_library() -> str:
+    """The directory RE2 is installed in (``ullage[search]``); empty without it."""
+    found = importlib.util.find_spec("re2")
+    return str(Path(found.origin).parents[1]) if found is not None and found.origin else ""
+
+
+async def search(
+    root: Path, path: str, query: Query, *, timeout_s: float | None = None, library: str | None = None
+) -> Output:
     """Matching lines as ``path:line: text``, those around them as ``path-line- text``.
 
     Binary files, links and ``IGNORED`` directories are left out. Raises ``ToolError`` for a bad pattern or path.
     """
     if not 1 <= query.limit <= 10_000 or not 0 <= query.context <= _MOST_CONTEXT:
         raise ToolError(f"limit is 1 to 10000 and context 0 to {_MOST_CONTEXT}.")
+    library = re2_library() if library is None else library
+    timeout_s = timeout_s or (TIMEOUT_S if library else BACKTRACKING_S)
     printed = bytearray()
 
     def take(data: bytes) -> None:
@@ -51,12 +70,14 @@ async def search(root: Path, path: str, query: Query, *, timeout_s: float = TIME
             "directory": place.directory,
             "name": place.name,
             "ignored": sorted(IGNORED),
+            "library": library,
         }
         command = Command(
             (sys.executable, "-I", "-S", _PROGRAM, msgspec.json.encode(request).decode()),
             root,
-            dict(os.environ),
+            {},
             (place.directory,),
+            spec={"limits": {**UNLIMITED, "memory_bytes": MEMORY_BYTES}},
         )
         ended = await run_command(command, take, timeout_s=timeout_s)
         folder = "" if place.name == "." and place.shown == "." else place.shown

@@ -1,4 +1,4 @@
-"""Commands of a shell for a model. Not confined to the root: a command can do what its user can."""
+"""Commands of a shell for a model, in the sandbox (``sandbox.py``) or, without one, with the rights of the user."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from ullage.tools.command_environment import clean_environment
+from ullage.tools.denials import denial_note
 from ullage.tools.outputs import looks_binary
 from ullage.tools.processes import Command, Ended, run_command
+from ullage.tools.sandbox import Sandbox
 from ullage.tools.spool import Spool
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import Output, ToolError
@@ -27,26 +30,44 @@ _ENVIRONMENT: Final = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_
 """Nobody sits at this terminal: nothing pages, draws or asks."""
 
 
+_EXCEEDED: Final[dict[str, str]] = {
+    "processes": "it had too many processes",
+    "memory": "it used too much memory",
+    "disk": "it left too little free on the disk",
+    "temp": "it filled its temporary directory",
+}
+
+
 async def shell(
-    root: Path, command: str, timeout_s: float, *, env: Mapping[str, str] | None = None, kept_bytes: int = KEPT_BYTES
+    root: Path,
+    command: str,
+    timeout_s: float,
+    *,
+    sandbox: Sandbox,
+    env: Mapping[str, str] | None = None,
+    kept_bytes: int = KEPT_BYTES,
 ) -> Output:
     """What a command prints and how it ended. Its processes end with it, by time limit and cancel too.
 
-    ``env`` takes the place of this process's environment. Raises ``ToolError`` for a command that can't be started.
+    ``env`` is the whole environment; without it the harmless part of this process's. Raises ``ToolError`` for a
+    command that can't be started.
     """
     if "\0" in command:
         raise ToolError("A command can't hold the character NUL.")
     if not 0 < timeout_s <= LONGEST_S:
         raise ToolError(f"timeout_s must be above 0 and at most {LONGEST_S:g}.")
     program = shutil.which("bash") or "/bin/sh"
-    started = Command((program, "-c", command), root, {**(os.environ if env is None else env), **_ENVIRONMENT})
+    given = clean_environment(os.environ) if env is None else env
+    plain = Command((program, "-c", command), root, {**given, **_ENVIRONMENT})
     with Spool(head_bytes=kept_bytes) as spool:
         try:
-            ended = await run_command(started, spool.take, timeout_s=timeout_s)
+            confined = await in_thread(sandbox.confined, plain)
+            ended = await run_command(confined, spool.take, timeout_s=timeout_s)
         except OSError as error:
             raise ToolError(f"The command can't be started: {error.strerror or error}.") from error
         text = await in_thread(_printed, spool)
-    return _told(text, ended, timeout_s)
+    denial = "" if ended.code == 0 else await in_thread(denial_note, text, sandbox, root)
+    return _told(text, ended, timeout_s, denial)
 
 
 def _printed(spool: Spool) -> str:
@@ -55,16 +76,20 @@ def _printed(spool: Spool) -> str:
     return spool.text()
 
 
-def _told(text: str, ended: Ended, timeout_s: float) -> Output:
+def _told(text: str, ended: Ended, timeout_s: float, denial: str) -> Output:
     notes = []
     if ended.timed_out:
         notes.append(f"stopped after {timeout_s:g} s; all its processes were ended")
+    elif ended.exceeded:
+        notes.append(f"stopped because {_EXCEEDED[ended.exceeded]}; all its processes were ended")
     elif ended.code < 0:
         notes.append(f"ended by the signal {_signal(-ended.code)}")
     elif ended.code or not text:
         notes.append(f"exit code {ended.code}" + ("" if text else ", no output"))
     if ended.left_over:
         notes.append("processes it left in the background were ended")
+    if denial:
+        notes.append(denial)
     line = f"[{'; '.join(notes)}]" if notes else ""
     whole = f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}" if line else text
     return Output(whole, is_error=ended.timed_out or ended.code != 0, outcome="timed_out" if ended.timed_out else None)

@@ -79,8 +79,9 @@ class AgentTool:
 
     ``run`` gets the parsed arguments. ``sequential``: never beside another call. ``idempotent``: may be run again after
     a crash. ``needs_approval``: a person is asked before each call; a function decides by the arguments.
-    ``result_tokens`` is the most of a result the model gets at once; ``None`` takes the session's. ``outlives_cancel``:
-    what a cancelled or timed out call began may go on out of reach (a thread, a server), so its outcome is unknown.
+    ``unconfined`` says why what it runs can't be confined; then a person is always asked. ``result_tokens`` is the
+    most of a result the model gets at once; ``None`` takes the session's. ``outlives_cancel``: what a cancelled or
+    timed out call began may go on out of reach (a thread, a server), so its outcome is unknown.
     """
 
     declaration: Tool
@@ -91,6 +92,7 @@ class AgentTool:
     timeout_s: float = DEFAULT_TIMEOUT_S
     result_tokens: int | None = None
     outlives_cancel: bool = False
+    unconfined: str = ""
 
     @property
     def name(self) -> str:

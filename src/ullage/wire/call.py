@@ -18,23 +18,30 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from ullage.codec.decode import decoder_for, read_answer
+from ullage.codec.decode.draft import shortened
 from ullage.codec.encode import Encoded, Options, encode, encode_count, settle
 from ullage.codec.foreign import parse_json
+from ullage.codec.problems import problem_in_body
 from ullage.codec.repair import EVERYTHING, Repaired, repair
 from ullage.codec.repair_names import own_name
 from ullage.codec.stream import Answer, CallDelta, PartDone, StreamEvent, StreamFailed, UsageSeen
-from ullage.errors import ProviderError, RequestRejected, ServerError, Unreachable
+from ullage.envelope import EMPTY_EVENTS, ERROR_BODY_BYTES, LOADING_S
+from ullage.errors import LimitExceeded, ModelLoading, ProviderError, RequestRejected, ServerError, Unreachable
 from ullage.messages import Message, Request, ToolCallPart
 from ullage.reasoning import ReasoningPolicy
 from ullage.wire.client import Client, Incoming, Post
 from ullage.wire.endpoints import Endpoint
 
 PLAIN = Options()
+LARGE: Final = 256 * 1024
+"""Bytes from which on an event or a body is read in a thread, so that everything else goes on meanwhile."""
+KEPT_EARLY: Final = 16
+"""Reports of usage that are held back until the answer begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +56,23 @@ class Retries:
     first_s: float = 0.5
     longest_s: float = 30.0
     patience_s: float = 120.0
+    loading_s: float = LOADING_S
+    """How long a server that is loading its model is waited for, beside the ``tries``."""
+
+
+class Loading:
+    """The waits for a server that loads its model: more and more seldom, and ``most_s`` seconds in all."""
+
+    def __init__(self, most_s: float) -> None:
+        self._left_s = most_s
+        self._wait_s = 1.0
+
+    def next_wait(self) -> float | None:
+        """Seconds until the server is asked again; ``None`` when it was waited for long enough."""
+        wait = min(self._wait_s, self._left_s)
+        self._wait_s = min(10.0, self._wait_s * 1.5)
+        self._left_s -= wait
+        return wait if wait > 0 else None
 
 
 class Retrying(NamedTuple):
@@ -131,11 +155,12 @@ async def stream(
         options = _without_usage(options)
     prepared = make(request, endpoint, policy=policy, options=options)
     attempt = 0
+    loading = Loading(retries.loading_s)
     while True:
         attempt += 1
         emitted = False
         try:
-            async with aclosing(_attempt(prepared, client, message_id, call)) as events:
+            async with aclosing(_attempt(prepared, client, message_id, call, options.max_output)) as events:
                 async for event in events:
                     if isinstance(event, Answer):
                         if not emitted and _is_lost(event):
@@ -154,11 +179,16 @@ async def stream(
             attempt -= 1
             continue
         except ProviderError as problem:
-            wait = None if emitted else _wait_before(attempt, problem, retries)
+            wait = None
+            if not emitted and isinstance(problem, ModelLoading):
+                wait = loading.next_wait()
+                attempt -= 1
+            elif not emitted:
+                wait = _wait_before(attempt, problem, retries)
             if wait is None:
                 raise
             if on_retry is not None:
-                on_retry(Retrying(attempt, wait, problem))
+                on_retry(Retrying(max(1, attempt), wait, problem))
         await sleep(wait)
 
 
@@ -191,7 +221,7 @@ async def count(
         endpoint=endpoint, path=encoded.path, headers=encoded.headers, content=encoded.content, model=request.model
     )
     async with client.send(post) as incoming:
-        body = await incoming.body()
+        body = await incoming.body(ERROR_BODY_BYTES)
     try:
         said = parse_json(body)
     except ValueError:
@@ -204,37 +234,47 @@ async def count(
 
 
 async def _attempt(
-    prepared: Prepared, client: Client, message_id: str, call: str | None
+    prepared: Prepared, client: Client, message_id: str, call: str | None, max_output: int | None
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
     """One attempt. What it reports of usage is held back until it gives something, so that a repeat leaves no trace."""
     own = prepared.repaired.names
     async with client.send(prepared.post) as incoming:
         if not prepared.request.stream or not incoming.is_stream:
-            yield _renamed_answer(await _whole(prepared, incoming, message_id, call), own)
+            yield _renamed_answer(await _whole(prepared, incoming, message_id, call, max_output), own)
             return
-        decoder = decoder_for(prepared.request, message_id=message_id, call=call)
+        decoder = decoder_for(prepared.request, message_id=message_id, call=call, max_output=max_output)
         held: list[StreamEvent] = []
         emitted = False
+        empty = 0
+        tally = decoder.draft.tally
         broken: ProviderError | None = None
         async with aclosing(incoming.events()) as events:
             try:
                 async for event in events:
-                    for out in decoder.feed(event):
+                    outs = (
+                        decoder.feed(event) if len(event.data) < LARGE else await asyncio.to_thread(decoder.feed, event)
+                    )
+                    empty = 0 if outs else empty + 1
+                    for out in outs:
                         if not emitted and isinstance(out, UsageSeen | StreamFailed):
-                            held.append(out)
+                            held = [*held, out][-KEPT_EARLY:]
                             continue
                         if not emitted:
                             emitted = True
                             for early in held:
                                 yield early
                         yield _renamed(out, own) if own else out
-                    if decoder.is_done:
+                    if decoder.is_done or tally.broken is not None:
                         break
-            except Unreachable as problem:
+                    if empty > EMPTY_EVENTS:
+                        raise _says_nothing(prepared)
+            except ProviderError as problem:
                 broken = problem
         answer = decoder.finish(broken is None and (decoder.is_done or incoming.reader.is_whole))
         if broken is not None and answer.error is None and answer.outcome != "finished":
             answer = answer._replace(error=broken)
+        if isinstance(answer.error, LimitExceeded):
+            answer = answer._replace(message=shortened(answer.message))
         if not emitted and not _is_lost(answer):
             for early in held:
                 yield early
@@ -243,14 +283,28 @@ async def _attempt(
         yield _renamed_answer(answer, own)
 
 
-async def _whole(prepared: Prepared, incoming: Incoming, message_id: str, call: str | None) -> Answer:
+async def _whole(
+    prepared: Prepared, incoming: Incoming, message_id: str, call: str | None, max_output: int | None
+) -> Answer:
     body = await incoming.body()
-    if body.lstrip()[:1] not in (b"{", b"["):
-        raise ServerError(
-            f"{_where(prepared)} answered with {incoming.content_type or 'something'}, which is no model's answer. "
-            "Check the address; a proxy may have answered."
-        )
-    return read_answer(prepared.request, body, message_id=message_id, call=call)
+    if body[:100].lstrip()[:1] not in (b"{", b"["):
+        raise problem_in_body(_where(prepared), body, incoming.content_type or "something")
+
+    def read() -> Answer:
+        return read_answer(prepared.request, body, message_id=message_id, call=call, max_output=max_output)
+
+    answer = read() if len(body) < LARGE else await asyncio.to_thread(read)
+    if isinstance(answer.error, LimitExceeded):
+        return answer._replace(message=shortened(answer.message))
+    return answer
+
+
+def _says_nothing(prepared: Prepared) -> LimitExceeded:
+    return LimitExceeded(
+        f"{_where(prepared)} sent {EMPTY_EVENTS:,} events in a row that say nothing, so the answer was stopped. "
+        "Check the server.",
+        limit="EMPTY_EVENTS",
+    )
 
 
 def _where(prepared: Prepared) -> str:

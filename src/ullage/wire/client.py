@@ -7,38 +7,53 @@ whose answer was not read to its end.
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
+import time
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
-from ullage.codec.problems import read_problem, strike_keys
+from ullage.codec.problems import problem_in_body, read_problem, strike_keys
 from ullage.codec.stream import ServerEvent
-from ullage.errors import NoAnswer, SettingError, Unreachable
+from ullage.envelope import (
+    BODY_BYTES,
+    CALL_S,
+    DRAIN_BYTES,
+    ERROR_BODY_BYTES,
+    PROBLEM_S,
+    STREAM_BYTES,
+    STREAM_EVENTS,
+)
+from ullage.errors import LimitExceeded, NoAnswer, NotFound, ProviderError, SettingError, Unreachable
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.sse import EventReader
 
 USER_AGENT: Final = "ullage"
 DRAIN_S: Final = 0.05  # seconds to wait for the last bytes of an answer that is over, so that the connection is kept
-_LONGEST_PROBLEM: Final = 200_000  # bytes of an error's body that are read
+SLOWEST_UPLOAD: Final = 32 * 1024  # bytes a second that a request is sent with at the least
+_PACKED: Final = {"gzip": 47, "x-gzip": 47, "deflate": 47}  # zlib's window bits: either of its two headers is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
     """Seconds. ``first_byte_s`` is until the answer begins, ``between_s`` the longest silence inside it.
 
-    Ten minutes for the first byte is what the official SDKs wait for a whole answer.
+    ``call_s`` is the longest an answer may take from its first byte to its last. Ten minutes for the first byte is what
+    the official SDKs wait for a whole answer.
     """
 
     connect_s: float = 10.0
     first_byte_s: float = 600.0
     between_s: float = 180.0
     write_s: float = 60.0
+    call_s: float = CALL_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +76,11 @@ class Post:
 class Incoming:
     """An answer that has begun well. To be read once, inside the block that gave it."""
 
-    def __init__(self, response: httpx2.Response, post: Post, between_s: float) -> None:
+    def __init__(self, response: httpx2.Response, post: Post, timeouts: Timeouts) -> None:
         self._response = response
         self._post = post
-        self._between_s = between_s
-        self._pieces = _pieces(response)
+        self._timeouts = timeouts
+        self._transport = _bytes_of(response)
         self.reader = EventReader()
 
     @property
@@ -78,46 +93,93 @@ class Incoming:
         return str(self._response.headers.get("content-type", ""))
 
     async def events(self) -> AsyncGenerator[ServerEvent, None]:
-        """The events, each as soon as it is whole. Raises ``Unreachable`` when the connection breaks or goes silent."""
+        """The events, each as soon as it is whole. Raises ``ProviderError``.
+
+        That is ``Unreachable`` when the connection breaks or goes silent, ``LimitExceeded`` for what is too large or
+        takes too long, and for bytes that are no event ``DamagedAnswer`` or the error that they say.
+        """
         reader = self.reader
+        size = seen = 0
+        ends = time.monotonic() + self._timeouts.call_s
         try:
-            async for piece in self._pieces:
+            async for piece in self._transport:
+                size += len(piece)
+                if size > STREAM_BYTES or time.monotonic() > ends:
+                    raise self._exceeded(size, STREAM_BYTES, "STREAM_BYTES")
                 for event in reader.feed(piece):
                     yield event
+                    seen += 1
+                if reader.stray:
+                    raise self._misplaced(reader.stray)
+                if seen > STREAM_EVENTS:
+                    raise self._exceeded(seen, STREAM_EVENTS, "STREAM_EVENTS")
         except (httpx2.HTTPError, httpx2.StreamError) as problem:
             raise self._broken(problem) from problem
+        if reader.rest and not seen:
+            raise self._misplaced(reader.rest)
         for event in reader.close():
             yield event
 
-    async def body(self) -> bytes:
-        """All of it. Raises ``Unreachable``."""
+    async def body(self, most: int = BODY_BYTES) -> bytes:
+        """All of it. Raises ``Unreachable``, or ``LimitExceeded`` for more than ``most`` bytes."""
+        pieces: list[bytes] = []
+        size = 0
+        ends = time.monotonic() + self._timeouts.call_s
         try:
-            return b"".join([piece async for piece in self._pieces])
+            async for piece in self._transport:
+                size += len(piece)
+                if size > most or time.monotonic() > ends:
+                    raise self._exceeded(size, most, "BODY_BYTES")
+                pieces.append(piece)
         except (httpx2.HTTPError, httpx2.StreamError) as problem:
             raise self._broken(problem) from problem
+        return b"".join(pieces)
 
     async def drain(self) -> None:
         """Read what is left of an answer that is over, if it comes at once: then the connection can be used again."""
+        left = DRAIN_BYTES
         try:
             async with asyncio.timeout(DRAIN_S):
-                async for _ in self._pieces:
-                    pass
+                async for piece in self._transport:
+                    left -= len(piece)
+                    if left < 0:
+                        return
         except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
             return  # the answer is whole: the connection is closed instead
+
+    def _exceeded(self, count: int, most: int, limit: str) -> LimitExceeded:
+        """The error for an answer of ``count`` bytes or events; below ``most`` it took too long instead."""
+        who, call_s = _who(self._post), self._timeouts.call_s
+        if count <= most:
+            return LimitExceeded(
+                f"{who} was still answering after {call_s:g} s, so the answer was stopped. "
+                "Ask for less at once, or set call_s higher.",
+                limit="call_s",
+            )
+        unit = "events" if limit == "STREAM_EVENTS" else "bytes"
+        return LimitExceeded(
+            f"{who} sent more than {most:,} {unit} for one answer, so it was stopped. Check the model and the address.",
+            limit=limit,
+        )
+
+    def _misplaced(self, data: bytes) -> ProviderError:
+        """The error for bytes in a stream that are no event: what they say, where it is an error."""
+        return problem_in_body(_who(self._post), data, "something that is no event")
 
     def _broken(self, problem: Exception) -> Unreachable:
         if isinstance(problem, httpx2.TimeoutException):
             return Unreachable(
-                f"{_who(self._post)} sent nothing for {self._between_s:g} s in the middle of its answer. Try again."
+                f"{_who(self._post)} sent nothing for {self._timeouts.between_s:g} s in the middle of its answer. "
+                "Try again."
             )
         return Unreachable(f"The connection to {_who(self._post)} broke in the middle of its answer.")
 
 
-def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """The body as it comes; unpacked where it is packed, otherwise straight from the transport, which costs less."""
-    if "content-encoding" in response.headers or not isinstance(response.stream, httpx2.AsyncByteStream):
-        return response.aiter_bytes()
-    return aiter(response.stream)
+def _bytes_of(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The body as it comes, never unpacked. Straight from the transport, where that costs less."""
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        return aiter(response.stream)
+    return response.aiter_raw()
 
 
 class Client:
@@ -157,6 +219,8 @@ class Client:
         """
         response = await self._begin(post)
         try:
+            if 300 <= response.status_code < 400:
+                raise _redirected(post, response.status_code, response.headers.get("location", ""))
             if not response.is_success:
                 raise read_problem(
                     post.endpoint.wire,
@@ -166,31 +230,44 @@ class Client:
                     provider=post.endpoint.provider,
                     model=post.model,
                 )
-            yield Incoming(response, post, self.timeouts.between_s)
+            _refuse_packed(response, post)
+            yield Incoming(response, post, self.timeouts)
         finally:
             await response.aclose()
 
     async def _begin(self, post: Post) -> httpx2.Response:
         http = await self._opened()
         request = http.build_request(post.method, post.url, headers=self._headers(post), content=post.content)
+        limits = self.timeouts
         try:
-            response = await http.send(request, stream=True)
+            # The limits of the transport are for each read and write: headers could come byte by byte for ever.
+            upload_s = len(post.content) / SLOWEST_UPLOAD
+            async with asyncio.timeout(limits.connect_s + upload_s + limits.first_byte_s):
+                response = await http.send(request, stream=True)
+        except TimeoutError as problem:
+            raise _late(post, httpx2.ReadTimeout(""), limits) from problem
         except httpx2.TimeoutException as problem:
             raise _late(post, problem, self.timeouts) from problem
         except httpx2.UnsupportedProtocol as problem:
             raise SettingError(f"{post.endpoint.base_url} is no address of a server.") from problem
         except httpx2.TransportError as problem:
             raise _no_connection(post, problem) from problem
+        except (httpx2.InvalidURL, ValueError) as problem:
+            # httpx2 reads where a redirect leads although it is not followed.
+            raise NotFound(
+                f"{_who(post)} redirects to no address that can be read, or sent headers that can't be. "
+                "Check the address."
+            ) from problem
         # The transport reads this when it begins with the body.
-        limits = request.extensions.get("timeout")
-        if isinstance(limits, dict):
-            limits["read"] = self.timeouts.between_s
+        waits = request.extensions.get("timeout")
+        if isinstance(waits, dict):
+            waits["read"] = limits.between_s
         return response
 
     def _headers(self, post: Post) -> dict[str, str]:
-        headers = {"user-agent": USER_AGENT, **post.headers}
+        headers = {"user-agent": USER_AGENT, "accept-encoding": "identity", **post.headers}
         if post.stream:
-            headers |= {"accept": "text/event-stream", "accept-encoding": "identity"}
+            headers["accept"] = "text/event-stream"
         return {**headers, **dict(post.endpoint.headers), **post.endpoint.auth_header()}
 
     async def _opened(self) -> httpx2.AsyncClient:
@@ -203,6 +280,7 @@ class Client:
 
     def _made(self) -> httpx2.AsyncClient:
         limits = self.timeouts
+        logging.getLogger(httpx2.__name__).addFilter(_strike_record)  # taken once, however often it is added
         return httpx2.AsyncClient(
             timeout=httpx2.Timeout(connect=limits.connect_s, read=limits.first_byte_s, write=limits.write_s, pool=None),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0),
@@ -210,17 +288,67 @@ class Client:
         )
 
 
+def _strike_record(record: logging.LogRecord) -> bool:
+    """Strike keys out of what the transport logs: the words of a status line are the server's, which knows the key."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(strike_keys(one) if isinstance(one, str) else one for one in record.args)
+    return True
+
+
 async def _problem_body(response: httpx2.Response) -> bytes:
-    """The body of an error, as far as it comes."""
+    """The body of an error, as far as it comes in ``PROBLEM_S`` seconds and up to ``ERROR_BODY_BYTES``."""
     pieces: list[bytes] = []
+    left = ERROR_BODY_BYTES
     try:
-        async for piece in response.aiter_bytes():
-            pieces.append(piece)
-            if sum(map(len, pieces)) > _LONGEST_PROBLEM:
-                break
-    except (httpx2.HTTPError, httpx2.StreamError):
+        async with asyncio.timeout(PROBLEM_S):
+            async for piece in _bytes_of(response):
+                pieces.append(piece[:left])
+                left -= len(piece)
+                if left <= 0:
+                    break
+    except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
         pass  # the status says enough
-    return b"".join(pieces)
+    return _unpacked(b"".join(pieces), response.headers.get("content-encoding", "identity"))
+
+
+def _unpacked(body: bytes, encoding: str) -> bytes:
+    """The beginning of an error's body that came packed all the same; nothing where that can't be read."""
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
+        return body
+    if name not in _PACKED:
+        return b""
+    try:
+        return zlib.decompressobj(_PACKED[name]).decompress(body, ERROR_BODY_BYTES)
+    except zlib.error:
+        return b""
+
+
+def _refuse_packed(response: httpx2.Response, post: Post) -> None:
+    """Raises ``LimitExceeded`` for an answer that is packed: a few bytes of it could unpack to any size."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        raise LimitExceeded(
+            f"{_who(post)} packed its answer ({encoding[:40]}) although it was asked not to, so it was not read. "
+            "Turn off compression in the server or the proxy before it.",
+            limit="content-encoding",
+        )
+
+
+def _redirected(post: Post, status: int, location: str) -> NotFound:
+    """The error for a redirect, which is not followed: the key belongs to the address that was configured."""
+    try:
+        to = urlsplit(urljoin(post.url, location))
+        port = f":{to.port}" if to.port else ""
+        origin = strike_keys(f"{to.scheme}://{to.hostname}{port}")[:200] if location and to.hostname else ""
+    except ValueError:
+        origin = ""
+    return NotFound(
+        f"{_who(post)} redirects to {origin or 'no address that can be read'} [{status}]. The redirect was not "
+        "followed, because the key belongs to the address that was configured. If you trust the new address, set it "
+        "as base_url.",
+        status=status,
+    )
 
 
 def _who(post: Post) -> str:

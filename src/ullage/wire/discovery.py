@@ -9,13 +9,15 @@ https://docs.mistral.ai/api/#tag/models (``max_context_length``), https://github
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ullage.codec.foreign import parse_json
+from ullage.codec.raw import is_dense, parse_object
+from ullage.envelope import LIST_BYTES
 from ullage.errors import ProviderError
 from ullage.wire.client import Client, Post
 from ullage.wire.endpoints import Endpoint
@@ -124,12 +126,8 @@ async def _get(
         method="GET" if body is None else "POST",
     )
     async with client.send(post) as incoming:
-        data = await incoming.body()
-    try:
-        said = parse_json(data)
-    except ValueError:
-        return {}
-    return said if isinstance(said, dict) else {}
+        data = await incoming.body(LIST_BYTES)
+    return {} if is_dense(data) else await asyncio.to_thread(parse_object, data)
 
 
 def _at_root(endpoint: Endpoint) -> Endpoint:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -17,15 +17,35 @@ WIRES: Final = ("messages", "responses", "chat", "generateContent")
 
 
 class Key:
-    """A secret. Shown nowhere: it has no text but the one ``reveal`` gives, and can't be pickled."""
+    """A secret, bound to the origins it was configured for.
 
-    __slots__ = ("_value",)
+    Shown nowhere: it has no text but the one ``reveal`` gives, and can't be pickled. Without ``origins`` it is bound to
+    the first endpoint that it is given to.
+    """
 
-    def __init__(self, value: str) -> None:
+    __slots__ = ("_origins", "_value")
+
+    def __init__(self, value: str, *, origins: Iterable[str] = ()) -> None:
         self._value = value
+        self._origins = frozenset(origins)
 
-    def reveal(self) -> str:
-        """The key itself, to be sent and not to be kept."""
+    @property
+    def is_bound(self) -> bool:
+        """Whether the key says where it may be sent."""
+        return bool(self._origins)
+
+    def bound_to(self, origin: str) -> Key:
+        """The same key for this origin alone."""
+        return Key(self._value, origins=(origin,))
+
+    def reveal(self, origin: str) -> str:
+        """The key itself, to be sent and not to be kept. Raises ``BadKey`` for an origin that it is not meant for."""
+        if self._value and origin not in self._origins:
+            meant = ", ".join(sorted(self._origins)) or "nowhere"
+            raise BadKey(
+                f"The key is meant for {meant} and is not sent to {origin}. Start the program with --base-url for that "
+                "address, or set the provider's address variable."
+            )
         return self._value
 
     def __repr__(self) -> str:
@@ -91,12 +111,39 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire="chat",
         base_url="https://openrouter.ai/api/v1",
         key_env=("OPENROUTER_API_KEY",),
+        url_env=("OPENROUTER_BASE_URL",),
     ),
-    Provider(name="deepseek", wire="chat", base_url="https://api.deepseek.com/v1", key_env=("DEEPSEEK_API_KEY",)),
-    Provider(name="xai", wire="chat", base_url="https://api.x.ai/v1", key_env=("XAI_API_KEY",)),
-    Provider(name="groq", wire="chat", base_url="https://api.groq.com/openai/v1", key_env=("GROQ_API_KEY",)),
-    Provider(name="mistral", wire="chat", base_url="https://api.mistral.ai/v1", key_env=("MISTRAL_API_KEY",)),
-    Provider(name="moonshot", wire="chat", base_url="https://api.moonshot.ai/v1", key_env=("MOONSHOT_API_KEY",)),
+    Provider(
+        name="deepseek",
+        wire="chat",
+        base_url="https://api.deepseek.com/v1",
+        key_env=("DEEPSEEK_API_KEY",),
+        url_env=("DEEPSEEK_BASE_URL",),
+    ),
+    Provider(
+        name="xai", wire="chat", base_url="https://api.x.ai/v1", key_env=("XAI_API_KEY",), url_env=("XAI_BASE_URL",)
+    ),
+    Provider(
+        name="groq",
+        wire="chat",
+        base_url="https://api.groq.com/openai/v1",
+        key_env=("GROQ_API_KEY",),
+        url_env=("GROQ_BASE_URL",),
+    ),
+    Provider(
+        name="mistral",
+        wire="chat",
+        base_url="https://api.mistral.ai/v1",
+        key_env=("MISTRAL_API_KEY",),
+        url_env=("MISTRAL_BASE_URL",),
+    ),
+    Provider(
+        name="moonshot",
+        wire="chat",
+        base_url="https://api.moonshot.ai/v1",
+        key_env=("MOONSHOT_API_KEY",),
+        url_env=("MOONSHOT_BASE_URL",),
+    ),
     Provider(
         name="ollama",
         wire="chat",
@@ -154,18 +201,26 @@ class Endpoint:
     auth: Auth = "bearer"
     headers: tuple[tuple[str, str], ...] = ()
 
+    def __post_init__(self) -> None:
+        if self.key and not self.key.is_bound:
+            object.__setattr__(self, "key", self.key.bound_to(origin_of(self.base_url)))
+
     @property
     def is_local(self) -> bool:
         """Whether the endpoint is on this machine."""
         return (urlsplit(self.base_url).hostname or "") in _LOOPBACK
 
     def auth_header(self) -> dict[str, str]:
-        """The header that carries the key, to be sent and not to be kept or shown; empty without a key."""
+        """The header that carries the key, to be sent and not to be kept or shown; empty without a key.
+
+        Raises ``BadKey`` where the key is meant for another origin than ``base_url``'s.
+        """
         if not self.key:
             return {}
+        secret = self.key.reveal(origin_of(self.base_url))
         if self.auth == "bearer":
-            return {"authorization": f"Bearer {self.key.reveal()}"}
-        return {self.auth: self.key.reveal()}
+            return {"authorization": f"Bearer {secret}"}
+        return {self.auth: secret}
 
     def shown_header(self) -> dict[str, str]:
         """The same with the key masked."""
@@ -202,7 +257,7 @@ def endpoint_for(
         wire=provider.wire,
         base_url=full_address(address, provider),
         auth=provider.auth,
-        key=Key(_first(provider.key_env, environment)),
+        key=Key(_first(provider.key_env, environment), origins=_origins(provider, base_url, environment)),
     )
     if not endpoint.key and endpoint.is_local:  # servers on this machine ignore the key, or want some, whatever it is
         return replace(endpoint, key=Key("none")), bare
@@ -241,8 +296,12 @@ def full_address(address: str, provider: Provider) -> str:
     address = address.strip().rstrip("/")
     if "://" not in address:
         address = f"http://{address}"
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(address)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:  # a port that is no port, brackets without an address
+        is_usable = False
+    if not is_usable:
         raise SettingError(f"{address!r} is no address of a server: give one like https://host/v1.")
     segments = [one for one in parts.path.split("/") if one]
     if any(_VERSION.fullmatch(one) for one in segments):
@@ -252,6 +311,27 @@ def full_address(address: str, provider: Provider) -> str:
     if segments and provider.wire in ("chat", "responses") and provider.name != "azure":
         return address  # a gateway with paths of its own
     return f"{address}/{_DEFAULT_VERSION.get(provider.wire, 'v1')}"
+
+
+def _origins(provider: Provider, base_url: str, environment: Mapping[str, str]) -> set[str]:
+    """Where the provider's key may go: its own address, the one of its variable, and the operator's ``base_url``."""
+    addresses = (provider.base_url, _first(provider.url_env, environment), base_url)
+    return {origin_of(full_address(address, provider)) for address in addresses if address}
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port of an address: what a key is bound to. ``https://api.example``, ``http://[::1]:8000``."""
+    parts = urlsplit(address)
+    host = (parts.hostname or "").rstrip(".")
+    shown = f"[{host}]" if ":" in host else host
+    port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
+    usual = {"https": 443, "http": 80}.get(parts.scheme)
+    return f"{parts.scheme}://{shown}" if port == usual else f"{parts.scheme}://{shown}:{port}"
+
+
+def same_address(one: str, other: str) -> bool:
+    """Whether two addresses are the same as people write them."""
+    return one.strip().rstrip("/") == other.strip().rstrip("/")
 
 
 def _first(names: tuple[str, ...], environment: Mapping[str, str]) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.stream import ServerEvent
+from ullage.envelope import EMPTY_EVENTS, ERROR_BODY_BYTES, EVENT_BYTES
+from ullage.errors import LimitExceeded
 
 _BOM: Final = b"\xef\xbb\xbf"
+_PASSED_OVER: Final = frozenset({b"id", b"retry"})
 
 
 class EventReader:
     """Reads one stream. Lines end in LF, CR or CRLF; comments, ``id`` and ``retry`` are passed over.
 
     An event is given at the blank line that ends it. No event is lost or doubled wherever the chunks are cut.
+    A line that is none of a stream's ends the reading: it is damage, or an error that was sent without a frame.
     """
 
     def __init__(self) -> None:
@@ -21,9 +25,31 @@ class EventReader:
         self._name = b""
         self._begun = False
         self._skip_lf = False
+        self._size = 0  # bytes of the event and the line that have no end yet
+        self._comments = 0
+        self._is_between = False  # no part of an event or a line is held
+        self._name_line = b""  # the latest of an event that came in one chunk, and the name in it
+        self._line_name = ""
+        self.stray = b""
+        """The first line that belongs to no event and what followed it, as far as it came."""
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
-        """The events that this chunk completes."""
+        """The events that this chunk completes. Raises ``LimitExceeded`` for an event that is too large."""
+        if not self._is_between or b"\r" in chunk or not chunk.endswith(b"\n\n"):
+            return self._feed(chunk)
+        lines = chunk.split(b"\n")
+        line = lines[-3]
+        # Nearly always a chunk is one event: a line of data, with or without a name before it.
+        if len(lines) <= 4 and line.startswith(b"data: ") and len(line) > 6:
+            if len(lines) == 3:
+                return [ServerEvent(line[6:])]
+            if lines[0].startswith(b"event: "):
+                return [ServerEvent(line[6:], self._named(lines[0]))]
+        lines.pop()
+        return self._read(lines)
+
+    def _feed(self, chunk: bytes) -> list[ServerEvent]:
+        """As ``feed``, for a chunk that begins or ends inside an event."""
         if self._skip_lf and chunk:
             self._skip_lf = False
             chunk = chunk.removeprefix(b"\n")
@@ -32,7 +58,9 @@ class EventReader:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if b"\n" not in chunk:
             if chunk:
+                self._is_between = False
                 self._pieces.append(chunk)
+                self._grow(len(chunk))
             return []
         if self._pieces:
             self._pieces.append(chunk)
@@ -40,13 +68,22 @@ class EventReader:
             self._pieces.clear()
         lines = chunk.split(b"\n")
         rest = lines.pop()
+        events = self._read(lines)
         if rest:
             self._pieces.append(rest)
-        return self._read(lines)
+        if rest or self._size:
+            self._grow(len(rest))
+        self._is_between = not (rest or self._size or self._data or self._name or self._skip_lf)
+        return events
 
     def close(self) -> list[ServerEvent]:
         """At the end of the stream: the last event, where the server has left out the blank line behind it."""
         return self._read([b""]) if self.is_whole else []
+
+    @property
+    def rest(self) -> bytes:
+        """The beginning of a line that has no end yet."""
+        return b"".join(self._pieces)[:ERROR_BODY_BYTES]
 
     @property
     def is_whole(self) -> bool:
@@ -59,10 +96,12 @@ class EventReader:
             self._begun = True
             lines[0] = lines[0].removeprefix(_BOM)
         data = self._data
-        for line in lines:
+        for place, line in enumerate(lines):
             if line.startswith(b"data:"):
                 data.append(line[6:] if line[5:6] == b" " else line[5:])
+                self._size += len(line)
             elif not line:
+                self._size = 0
                 if data and (len(data) > 1 or data[0]):
                     joined = data[0] if len(data) == 1 else b"\n".join(data)
                     name = self._name.decode("utf-8", "replace") if self._name else ""
@@ -75,4 +114,33 @@ class EventReader:
                 data.append(b"")
             elif line == b"event":
                 self._name = b""
+            elif line.startswith(b":"):
+                self._count_comment()
+            elif line.partition(b":")[0] not in _PASSED_OVER:
+                self.stray = b"\n".join(lines[place:])[:ERROR_BODY_BYTES]
+                self._is_between = False
+                break
         return events
+
+    def _named(self, line: bytes) -> str:
+        """The name in a line of the field ``event``; most lines are the one before."""
+        if line != self._name_line:
+            self._name_line = line
+            self._line_name = line[7:].decode("utf-8", "replace")
+        return self._line_name
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > EVENT_BYTES:
+            raise LimitExceeded(
+                f"One event of the answer exceeds {EVENT_BYTES:,} bytes, so the answer was stopped. "
+                "Check the model and the address.",
+                limit="EVENT_BYTES",
+            )
+
+    def _count_comment(self) -> None:
+        self._comments += 1
+        if self._comments > EMPTY_EVENTS:
+            raise LimitExceeded(
+                f"The answer held {EMPTY_EVENTS:,} comments, so it was stopped. Check the server.", limit="EMPTY_EVENTS"
+            )

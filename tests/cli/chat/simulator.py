@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 
 from ullage.cli.chat.acting import Acting
 from ullage.cli.chat.opening import environment_for
-from ullage.cli.chat.simulated import MODEL, Simulated
+from ullage.cli.chat.simulated import Simulated
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
 from ullage.simulators import running
 from ullage.simulators.scenario import read
 from ullage.store.store import Store
+
+MODEL = "anthropic:claude-sonnet-4-6"
 
 
 class Talk(NamedTuple):
@@ -30,15 +32,19 @@ class Talk(NamedTuple):
 async def talking(
     place: Path, *answers: dict[str, Any], delay_s: float = 0, session: str = "test", **settings: object
 ) -> AsyncIterator[Talk]:
-    """A session with a model that gives these answers; it is closed at once when the block ends."""
+    """A session with a model that gives these answers; it is closed at once when the block ends.
+
+    ``settings`` are the session's own, but for the tools, which only the program that starts it can give.
+    """
+    given: dict[str, Any] = {"root": place, **({"tools": settings.pop("tools")} if "tools" in settings else {})}
     with running(read({"server": {"delay_s": delay_s}, "answers": list(answers)})) as server:
         double = Simulated(MODEL, {"ANTHROPIC_API_KEY": "simulated", "ANTHROPIC_BASE_URL": server.url("anthropic")})
         environment = environment_for({}, double)
-        agent = Agent(environment=environment, store=place / "sessions.db", config=False)
+        agent = Agent(environment=environment, store=place / "sessions.db", config=False, **given)
         shared = await agent.enter()
         try:
             async with Host(agent) as host:
-                opened = await host.begin(session, {"model": MODEL, "root": str(place), **settings})
+                opened = await host.begin(session, {"model": MODEL, **settings})
                 yield Talk(host, shared.store, opened, Acting(shared.store, opened, environment), environment)
         finally:
             await agent.leave()

@@ -34,13 +34,13 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 def chat(place: Path, *more: str, width: int = 80, height: int = 24, **environment: str) -> Terminal:
     script = scenario(place, TALE, SLEEPS, RICH, EDITS)
-    words = ("chat", "--simulate", "--scenario", script, *more)
+    words = ("chat", "--simulate", "--scenario", script, "--window", "1M", *more)
     return Terminal(place, *words, width=width, height=height, **environment)
 
 
 async def stored(place: Path, session: str) -> list[Event]:
     """The session's events, read past the program."""
-    store = SqliteStore(place / "data" / "sessions.db")
+    store = SqliteStore(place / "data" / "simulated" / "sessions.db")
     try:
         return await store.read(session)
     finally:
@@ -91,7 +91,7 @@ def test_a_steer_goes_in_behind_the_tools_and_escape_stops_them(place: Path) -> 
     with chat(place, "--tools", "shell", "--root", str(place)) as terminal:
         terminal.wait_for("ready")
         terminal.say("please sleep")
-        terminal.wait_for("Allow? shell(", "y yes", "waits for your word")
+        terminal.wait_for("Allow? shell", "y yes", "needs your approval")
         terminal.press_until("y", "running shell")
         terminal.say("and hurry")
         terminal.wait_for("next  and hurry")
@@ -105,9 +105,11 @@ def test_an_edit_shows_its_change_and_a_denied_one_is_not_made(place: Path) -> N
     with chat(place, "--tools", "read,edit", "--root", str(place)) as terminal:
         terminal.wait_for("ready")
         terminal.say("patch it")
-        screen = terminal.wait_for("Allow? edit(", "- wine", "+ good wine", "a always edit in this session")
+        screen = terminal.wait_for("Allow? edit", "- wine", "+ good wine", 'a always "every edit call" in this session')
         assert "bread" not in screen
-        terminal.press_until("n", "not allowed")
+        terminal.press_until("n", "Why not?")
+        terminal.say("Leave the wine alone.")
+        terminal.wait_for("not allowed", "Leave the wine alone.")
         terminal.wait_for("ready")
     assert (place / "notes.txt").read_text() == "bread\nwine\n"
 
@@ -179,7 +181,7 @@ async def test_a_signal_ends_it_in_order(place: Path, how: signal.Signals) -> No
     with chat(place, "--tools", "shell", "--session", "told-to-end") as terminal:
         terminal.wait_for("ready")
         terminal.say("please sleep")
-        terminal.wait_for("Allow? shell(")
+        terminal.wait_for("Allow? shell")
         terminal.press_until("y", "running shell")
         terminal.kill(how)
     events = await stored(place, "told-to-end")
@@ -240,7 +242,7 @@ def test_hostile_and_huge_text_is_shown_as_text_and_freezes_nothing(place: Path)
         {"when": {"contains": "xxxx", "after": "user"}, "text": "That was long."},
         delay_s=0,
     )
-    more = ("--tools", "shell", "--root", str(place), "--session", "huge")
+    more = ("--tools", "shell", "--root", str(place), "--session", "huge", "--window", "1M")
     with Terminal(place, "chat", "--simulate", "--scenario", script, *more) as terminal:
         terminal.wait_for("ready")
         terminal.say("something evil")
@@ -251,7 +253,7 @@ def test_hostile_and_huge_text_is_shown_as_text_and_freezes_nothing(place: Path)
         terminal.keys("Enter")
         terminal.wait_for("more characters", "That was long.", "ready")
         terminal.say("something huge")
-        terminal.wait_for("Allow? shell(")
+        terminal.wait_for("Allow? shell")
         terminal.press_until("y", "5,100,000 bytes in all")
         terminal.wait_for("ready")
         terminal.say("/help")
@@ -262,9 +264,9 @@ def test_without_a_key_it_says_what_to_set_and_offers_the_simulator(place: Path)
     with Terminal(place, "chat", "--model", "anthropic:claude-haiku-4-5") as terminal:
         terminal.wait_for("ANTHROPIC_API_KEY", "simulated model", "[Y/n]")
         terminal.say("y")
-        terminal.wait_for("ready", "claude-sonnet-4-6")
+        terminal.wait_for("ready", "claude-simulated")
         terminal.say("hello")
-        terminal.wait_for("This is a simulated model")
+        terminal.wait_for("You said: hello")
 
 
 def test_a_dumb_terminal_gets_plain_lines(place: Path) -> None:

@@ -25,7 +25,7 @@ DOUBLE = Simulated("anthropic:claude-sonnet-4-6", {"ANTHROPIC_API_KEY": "simulat
 def test_what_changes_things_asks_first_unless_somebody_says_otherwise() -> None:
     plain = Agent(environment=environment_for({}, None), config=False).settings
     assert plain.tools == ("read", "list", "search")
-    assert plain.approve == ("write", "edit", "shell")
+    assert plain.approve == ("write", "edit", "shell", "mcp")
     own = Agent(environment=environment_for({"ULLAGE_APPROVE": "shell"}, None), config=False).settings
     assert own.approve == ("shell",)
 
@@ -37,16 +37,15 @@ def test_with_a_simulator_no_other_key_can_be_reached() -> None:
     assert held["HOME"] == "/h"
 
 
-def test_the_command_line_is_the_sessions_own_word() -> None:
-    args = parser().parse_args(["chat", "--model", "a:b", "--tools", "read,shell", "--window", "20k", "--root", "/r"])
-    assert session_settings(args) == {
-        "model": "a:b",
-        "tools": ("read", "shell"),
-        "window": 20_000,
-        "root": str(Path("/r").resolve()),
-    }
-    assert session_settings(parser().parse_args(["chat", "--tools", "none"])) == {"tools": ()}
+def test_what_runs_and_where_is_the_launch_s_and_the_model_is_stored_with_the_session(tmp_path: Path) -> None:
+    words = ("--model", "ollama:b", "--tools", "read,shell", "--window", "20k", "--root", str(tmp_path))
+    args = parser().parse_args(["chat", *words, "--base-url", "http://h/v1", "--store", str(tmp_path / "s.db")])
+    assert session_settings(args) == {"model": "ollama:b", "window": 20_000}
+    settings = agent_of(args, DOUBLE).settings
+    assert (settings.tools, settings.root, settings.base_url) == (("read", "shell"), tmp_path, "http://h/v1")
     assert session_settings(parser().parse_args(["chat"])) == {}
+    none = parser().parse_args(["chat", "--tools", "none", "--store", str(tmp_path / "s.db")])
+    assert agent_of(none, DOUBLE).settings.tools == ()
 
 
 def test_what_lacks_is_said_with_the_variable_that_holds_it() -> None:

@@ -23,7 +23,8 @@ def chat(place: Path, said: str, *more: str) -> subprocess.CompletedProcess[str]
 
 
 def test_each_line_of_a_pipe_is_a_request_and_answers_alone_go_to_standard_output(tmp_path: Path) -> None:
-    done = chat(tmp_path, "one\n\ntwo\n/spend\n/compact\n/nothing\n", "--simulate", "--session", "piped")
+    more = ("--simulate", "--scenario", scenario(tmp_path), "--session", "piped")
+    done = chat(tmp_path, "one\n\ntwo\n/spend\n/compact\n/nothing\n", *more)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "You said: one\nYou said: two\n"
     assert "2 calls" in done.stderr
@@ -43,9 +44,10 @@ def test_what_asks_first_is_not_allowed_where_nobody_can_be_asked(tmp_path: Path
 
 
 def test_quit_ends_it_and_the_session_can_be_gone_on_with(tmp_path: Path) -> None:
-    done = chat(tmp_path, "one\n/quit\ntwo\n", "--simulate", "--session", "piped")
+    simulate = ("--simulate", "--scenario", scenario(tmp_path))
+    done = chat(tmp_path, "one\n/quit\ntwo\n", *simulate, "--session", "piped")
     assert done.stdout == "You said: one\n"
-    again = chat(tmp_path, "three\n/steps\n", "--simulate", "--continue")
+    again = chat(tmp_path, "three\n/steps\n", *simulate, "--continue")
     assert again.stdout == "You said: three\n"
     assert "Session piped" in again.stderr
 

@@ -110,7 +110,7 @@ def test_reasoning_under_way_shows_its_end() -> None:
 @pytest.mark.parametrize(
     ("entry", "word"),
     [
-        (Called(name="a", arguments="{}", call_id="c", asks=True), "asks for your word"),
+        (Called(name="a", arguments="{}", call_id="c", asks=True), "needs your approval"),
         (Called(name="a", arguments="{}", call_id="c", is_running=True), "running"),
         (Called(name="a", arguments="{", call_id="c", is_open=True), "being written"),
         (Called(name="a", arguments="{}", call_id="c", outcome="unknown", result="?"), "outcome unknown"),

@@ -1,19 +1,191 @@
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from ullage.cli.chat.simulated import simulated
-from ullage.errors import UllageError
+from tests.cli.chat.terminal import HIDDEN, scenario
+from tests.server.served import Process
+from ullage.cli.chat.simulated import MODEL, WINDOW, simulated
+from ullage.errors import SettingError, UllageError
 from ullage.runtime.agent import Agent
+from ullage.store.calibration import CalibrationStore
+from ullage.store.sqlite import SqliteStore
+from ullage.wire.endpoints import PROVIDERS
 
 
-async def test_the_simulated_model_answers_under_the_providers_own_names(tmp_path: Path) -> None:
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's data directory."""
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def ullage(place: Path, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    return subprocess.run(
+        [sys.executable, "-m", "ullage", *words],
+        input=said,
+        env={**environment, "ULLAGE_DATA": str(place / "data"), "XDG_CONFIG_HOME": str(place / "config")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=place,
+    )
+
+
+DIES = """
+import asyncio, os, sys
+from ullage import Agent
+
+async def main():
+    agent = Agent("anthropic:claude-haiku-4-5", base_url="http://127.0.0.1:9", config=False)
+    async with agent.session(sys.argv[1]) as session:
+        await session.send("My real and important question")
+        os._exit(0)
+
+asyncio.run(main())
+"""
+
+
+def leave_unfinished(place: Path, session: str) -> None:
+    """A session of the user's own whose message no model has answered when its process ends."""
+    environment = {**os.environ, "ULLAGE_DATA": str(place / "data"), "ANTHROPIC_API_KEY": "k"}
+    subprocess.run([sys.executable, "-c", DIES, session], env=environment, check=True, timeout=60)
+
+
+async def stored(file: Path, session: str) -> list[object]:
+    store = SqliteStore(file)
+    try:
+        return [await store.pending(session), await store.read(session)]
+    finally:
+        await store.close()
+
+
+def simulated_server(place: Path, *options: str) -> Process:
+    return Process("", place / "unused.db", *options, simulate=True, ULLAGE_DATA=str(place / "data"))
+
+
+def test_a_simulated_server_does_not_see_the_users_sessions(tmp_path: Path, data: Path) -> None:
+    leave_unfinished(tmp_path, "unfinished")
+    before = asyncio.run(stored(data / "sessions.db", "unfinished"))
+    server = simulated_server(tmp_path)
+    try:
+        with server.api() as api:
+            assert api.get("/v1/sessions/unfinished").status_code == 404
+            assert api.get("/v1/sessions").json()["sessions"] == []
+            api.session("invented")
+            api.say("invented", "hello")
+            assert api.until("invented")["ended"] == "finished"
+    finally:
+        server.end()
+    assert asyncio.run(stored(data / "sessions.db", "unfinished")) == before
+    listed = ullage(tmp_path, "sessions", "--json")
+    assert "unfinished" in listed.stdout
+    assert "invented" not in listed.stdout
+
+
+def test_what_simulators_teach_stays_away_from_the_users_models(tmp_path: Path, data: Path) -> None:
+    simulate = ("--simulate", "--model", "anthropic:claude-haiku-4-5")
+    done = ullage(tmp_path, "chat", *simulate, said="one\ntwo\nthree\nfour\n")
+    assert done.returncode == 0, done.stderr
+    assert CalibrationStore(data).read().models == {}
+
+
+def test_simulated_sessions_are_found_again_and_the_users_are_not(tmp_path: Path) -> None:
+    leave_unfinished(tmp_path, "unfinished")
+    nothing = ullage(tmp_path, "chat", "--simulate", "--continue", said="on\n")
+    assert nothing.returncode == 2
+    assert "no simulated session" in nothing.stderr and "Traceback" not in nothing.stderr
+    assert ullage(tmp_path, "chat", "--simulate", "--session", "first", said="one\n").returncode == 0
+    again = ullage(tmp_path, "chat", "--simulate", "--continue", said="two\n")
+    assert "Session first" in again.stderr
+
+
+def test_a_store_that_is_named_is_used(tmp_path: Path) -> None:
+    more = ("--simulate", "--store", str(tmp_path / "mine.db"), "--session", "here")
+    assert ullage(tmp_path, "chat", *more, said="one\n").returncode == 0
+    assert asyncio.run(stored(tmp_path / "mine.db", "here"))[1]
+
+
+def test_a_few_exchanges_fill_the_window_and_compact_it(tmp_path: Path) -> None:
+    said = "\n".join(f"And what about cask {number}?" for number in range(8))
+    done = ullage(tmp_path, "chat", "--simulate", said=f"{said}\n")
+    assert done.returncode == 0, done.stderr
+    assert "compacted: " in done.stderr
+    assert f"of {WINDOW:,}" in done.stderr
+    assert "read(path=week-2.log)" in done.stderr
+    assert "You said: And what about cask 7?" in done.stderr
+    assert "Back-calculated" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["list", "read", "search", "write", "edit", "shell"])
+def test_a_tool_that_is_named_is_called_with_arguments_that_work(tmp_path: Path, name: str) -> None:
+    done = ullage(tmp_path, "chat", "--simulate", "--yes", "--tools", name, said=f"please {name} something\n")
+    assert done.returncode == 0, done.stderr
+    assert f"{name}(" in done.stderr
+    assert f"`{name}` gave" in done.stdout
+    assert "No such file" not in done.stdout
+
+
+def test_files_of_a_named_root_are_read_instead_of_the_invented_ones(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "own.md").write_text("a line of my own\n")
+    (tmp_path / "mine" / ".env").write_text("KEY=hunter2\n")
+    done = ullage(tmp_path, "chat", "--simulate", "--root", str(tmp_path / "mine"), said="one\ntwo\n")
+    assert "a line of my own" in done.stdout
+    assert "hunter2" not in done.stdout + done.stderr
+    assert not (data / "simulated" / "cellar").exists()
+
+
+def test_with_a_simulator_no_real_provider_can_be_reached(data: Path) -> None:
+    users = {name: f"https://real.example/{name}" for one in PROVIDERS for name in (*one.key_env, *one.url_env)}
+    others = {"ULLAGE_BASE_URL": "https://real.example", "ULLAGE_API_KEY": "real", "HOME": "/h"}
     with simulated() as double:
-        agent = Agent(double.model, environment=double.environment, config=False, store=tmp_path / "s.db")
-        assert "simulated model" in (await agent.ask("hello")).text
-        assert "You said: again" in (await agent.ask("again")).text
+        held = double.within({**users, **others})
+        assert not any("real.example" in value or value == "real" for value in held.values())
+        assert held["HOME"] == "/h"
+        for provider in PROVIDERS:
+            for name in provider.url_env:
+                assert held[name].startswith("http://127.0.0.1:")
+
+
+def test_a_real_address_and_the_simulator_exclude_each_other() -> None:
+    with pytest.raises(SettingError, match="--base-url"), simulated(base_url="https://real.example"):
+        pass
+
+
+def test_serve_plays_a_scenario(tmp_path: Path) -> None:
+    server = simulated_server(tmp_path, "--scenario", scenario(tmp_path, {"text": "As it is written."}, window=9_000))
+    try:
+        with server.api() as api:
+            api.session("s")
+            api.say("s", "hello")
+            api.until("s")
+            assert api.messages("s")[-1]["parts"][0]["text"] == "As it is written."
+            context = api.get("/v1/sessions/s/context").json()
+            assert (context["window"]["tokens"], context["model"]) == (9_000, "claude-sonnet-4-6")
+    finally:
+        server.end()
+
+
+def test_a_scenario_without_the_simulator_is_an_error_for_serve_too(tmp_path: Path) -> None:
+    done = ullage(tmp_path, "serve", "--port", "0", "--scenario", "x.toml")
+    assert (done.returncode, "--simulate" in done.stderr) == (2, True)
+
+
+async def test_the_simulated_model_answers_under_the_providers_own_names(data: Path) -> None:
+    with simulated() as double:
+        agent = Agent(environment=double.environment, config=False)
+        assert agent.settings.model == MODEL
+        for model in ("", "openai:gpt-5", "gemini:gemini-2.5-flash"):
+            other = Agent(model, environment=double.environment, config=False)
+            assert "You said: again" in (await other.ask("again")).text
 
 
 def test_a_scenario_that_is_none_is_an_error(tmp_path: Path) -> None:

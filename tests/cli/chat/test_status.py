@@ -63,7 +63,7 @@ RUNNING = OpenCall(call_id="t", name="shell", arguments="{}", part="p", state="s
         (Loop(turn="t", open=(RUNNING,)), "running shell"),
         (Loop(turn="t", compaction="c"), "compacting"),
         (Loop(turn="t", paused="budget"), "paused (budget)"),
-        (Loop(turn="t", paused="approval"), "waits for your word"),
+        (Loop(turn="t", paused="approval"), "needs your approval"),
         (Loop(turn="t", call="c", cancel="stop"), "cancelling  Esc again does not wait for tools"),
     ],
 )

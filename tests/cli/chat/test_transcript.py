@@ -131,7 +131,7 @@ def test_a_cancel_is_shown_once_whether_or_not_something_was_under_way() -> None
     transcript = Transcript()
     transcript.apply_all([TurnStarted(turn="t"), Cancelled(), TurnEnded(turn="t", reason="cancelled")])
     transcript.apply_all([TurnStarted(turn="u"), TurnEnded(turn="u", reason="cancelled")])
-    assert notices(transcript) == ["cancelled: nothing was under way", "cancelled"]
+    assert notices(transcript) == ["cancelled: nothing was running", "cancelled"]
 
 
 def test_a_rewind_in_a_turn_is_an_answer_that_broke_off_and_one_at_rest_is_a_persons() -> None:

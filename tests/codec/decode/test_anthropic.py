@@ -19,8 +19,12 @@ def fields(part: object) -> object:
     return None if data is None else json.loads(bytes(data.data))
 
 
+BEGUN: dict[str, object] = {"type": "message_start", "message": {}}
+
+
 def block(index: int, start: Mapping[str, object], *deltas: Mapping[str, object], stop: bool = True) -> list[object]:
     return [
+        *([BEGUN] if index == 0 else []),
         {"type": "content_block_start", "index": index, "content_block": start},
         *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
         *([{"type": "content_block_stop", "index": index}] if stop else []),

@@ -120,6 +120,7 @@ def test_usage_is_reported_once_the_answer_ended() -> None:
         ([TEXT, chunk({}, "stop")], True, "finished"),
         ([TEXT, chunk({}, "stop")], False, "dropped"),
         ([TEXT, DONE], False, "finished"),
+        ([DONE], True, "dropped"),
         ([TEXT], True, "dropped"),
         ([], True, "dropped"),
         ([TEXT, chunk({}, "abort"), DONE], True, "dropped"),
@@ -129,6 +130,11 @@ def test_a_stream_is_finished_only_when_the_server_said_so(events: list[object],
     answer = play("chat", events, complete=complete).answer
     assert answer.outcome == outcome
     assert outcome != "dropped" or answer.stop == ""
+
+
+def test_an_answer_that_ends_without_a_reason_is_finished_and_gives_none() -> None:
+    answer = play("chat", [TEXT, DONE]).answer
+    assert (answer.outcome, answer.stop, answer.said) == ("finished", "", "")
 
 
 @pytest.mark.parametrize(

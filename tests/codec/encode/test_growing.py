@@ -116,8 +116,8 @@ def test_a_call_that_alters_the_name_of_an_earlier_result_is_refused() -> None:
     assert not added(messages, given, PLAIN, answer("c", call("1", "write")))
 
 
-def test_requests_that_set_the_messages_themselves_are_made_in_one_piece() -> None:
-    assert not can_grow(Request(wire="chat", model="m", params={"messages": []}), PLAIN)
+def test_requests_of_unknown_wires_and_with_every_turn_marked_are_made_in_one_piece() -> None:
+    assert can_grow(Request(wire="chat", model="m", params={"messages": []}), PLAIN)
     assert not can_grow(Request(wire="converse", model="m"), PLAIN)
     assert not can_grow(Request(wire="messages", model="m"), Options(cache=CacheMarks(messages=-1)))
 

@@ -47,3 +47,10 @@ def test_what_is_not_here_is_named_the_same_way_each_time_and_noted_once() -> No
 def test_a_document_that_is_text_stands_under_its_name() -> None:
     assert named_text(FilePart(id="i", name="a.md", text="x")) == "[a.md]\nx"
     assert named_text(FilePart(id="i", text="x")) == "x"
+
+
+@pytest.mark.parametrize(
+    "source", ["kept:none", "file:///etc/passwd", "../../secret", "/etc/passwd", "a\nb", "x" * 300, ""]
+)
+def test_what_names_no_file_of_a_provider_is_not_sent_as_one(source: str) -> None:
+    assert locate(SENDING, ImagePart(id="i", mime="image/png", source=source)) is None

@@ -96,13 +96,13 @@ def test_where_it_goes() -> None:
     ("params", "chained", "expected"),
     [
         ({}, "", {"store": False, "include": ["reasoning.encrypted_content"]}),
-        ({"store": True}, "", {"store": True}),
+        ({"store": True}, "", {"store": False, "include": ["reasoning.encrypted_content"]}),
         ({"include": ["x"]}, "", {"store": False, "include": ["x", "reasoning.encrypted_content"]}),
         ({}, "resp_1", {"previous_response_id": "resp_1"}),
         ({}, "conv_1", {"conversation": "conv_1"}),
     ],
 )
-def test_nothing_is_kept_on_the_other_side_unless_it_is_asked_for(
+def test_nothing_is_kept_on_the_other_side_unless_the_request_continues_what_is(
     params: dict[str, object], chained: str, expected: dict[str, object]
 ) -> None:
     sent = body(encode(request("responses", user(), params=params, chained=chained)))

@@ -135,8 +135,9 @@ def test_a_tool_call_waits_for_a_person_who_sees_its_arguments(local: Local, ope
     expect(box).to_be_visible()
     expect(screen.find("#activity")).to_have_text("waits")
     expect(screen.find(".fold.tool .arguments")).to_contain_text("litres: 2")
+    expect(box.get_by_role("region", name="All of the call: draw")).to_have_text("draw\nlitres: 2")
     screen.page.reload()
-    box.get_by_role("button", name="Approve").click()
+    box.get_by_role("button", name="Allow", exact=True).click()
     expect(box).to_be_hidden()
     expect(screen.answers().last).to_contain_text("Done.")
     screen.find(".fold.tool summary").first.click()
@@ -146,8 +147,9 @@ def test_a_tool_call_waits_for_a_person_who_sees_its_arguments(local: Local, ope
 def test_a_denial_is_said_to_the_model(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("denied"))
     screen.say("Please draw.")
-    screen.find(".approval input").fill("Not before noon.")
-    screen.find(".approval").get_by_role("button", name="Deny").click()
+    box = screen.page.get_by_role("region", name="Allow draw?")
+    box.get_by_role("textbox", name="Reason for not allowing draw").fill("Not before noon.")
+    box.get_by_role("button", name="Don't allow").click()
     expect(screen.find(".tag.state-denied")).to_be_visible()
     local.api.until("denied")
     (result,) = [message for message in local.api.messages("denied") if message["role"] == "tool"]

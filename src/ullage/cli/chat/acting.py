@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ullage.cli.chat.commands import COMMANDS, KEYS, Typed, command_of, unknown
 from ullage.cli.chat.drilldown import Window
 from ullage.cli.chat.markdown_export import as_markdown
+from ullage.cli.chat.notices import granted_words
 from ullage.cli.chat.transcript import Transcript, text_of
 from ullage.cli.drawing import Subject, draw
 from ullage.cli.footing import dollars, usage_items
@@ -19,6 +20,8 @@ from ullage.cli.table import LARGEST_NAMED
 from ullage.cli.text import Line, Span, cells, counted, number, padded, printable
 from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.runtime.agent import new_session_id
+from ullage.runtime.approvals import may_ask
+from ullage.runtime.copying import fork
 from ullage.runtime.session import Session
 from ullage.store.export import export_file
 from ullage.store.store import Store
@@ -61,6 +64,8 @@ class Acting:
                 return await self._tools(width)
             case "spend":
                 return await self._spend()
+            case "grants":
+                return await self._grants(typed.argument)
             case "help":
                 return Outcome(tuple(help_lines()))
             case "quit":
@@ -104,10 +109,8 @@ class Acting:
             case "new":
                 return Outcome(opens=new_session_id())
             case "fork":
-                target = new_session_id()
                 through = (await self.session.look()).ledger.loop.seq
-                await self.store.fork(self.session.id, target, through=through)
-                return Outcome(opens=target)
+                return Outcome(opens=(await fork(self.store, self.session.id, through=through)).session)
             case _:
                 rows = await self.store.sessions(limit=20)
                 if not argument:
@@ -199,7 +202,7 @@ class Acting:
         widest = max(map(cells, work.tools))
         lines: list[Line] = []
         for name, tool in work.tools.items():
-            asks = name in work.settings.approve or bool(tool.needs_approval)
+            asks = may_ask(work, tool)
             about = " ".join(tool.declaration.description.split())
             lines.append(
                 (
@@ -209,6 +212,28 @@ class Acting:
                 )
             )
         return Outcome(tuple(lines))
+
+    async def _grants(self, argument: str) -> Outcome:
+        """What is allowed without asking, or one of it revoked."""
+        word, _, name = argument.partition(" ")
+        if word == "revoke" and name.strip():
+            await self.session.revoke(name.strip())
+            return said(f"Revoked: {printable(name.strip())}. Such calls need your approval again.")
+        if argument:
+            return said("/grants lists what is allowed without asking; /grants revoke ID takes one back.", "warn")
+        found = await self.session.grants()
+        if not found:
+            return said("Nothing is allowed without asking. The keys a and p of a question allow such calls.")
+        return Outcome(
+            tuple(
+                (
+                    Span(padded(one.grant.id, 16), "strong"),
+                    Span(padded(f"this {one.scope}", 14), "dim"),
+                    Span(granted_words(one.grant.tool, one.grant.prefix)),
+                )
+                for one in found
+            )
+        )
 
     async def _spend(self) -> Outcome:
         spend = await self.session.spend()

@@ -16,10 +16,13 @@ from typing import ClassVar, Final
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import TextArea
 
-from ullage.agent.loop import Loop, OpenCall
+from ullage.agent.loop import Loop
+from ullage.cli.asking import Reply, give
 from ullage.cli.chat.acting import LEAVE, Acting, Outcome
+from ullage.cli.chat.approving import KEYS, SCROLLS, Approving
 from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.commands import Command, Typed, command_of, completions, parse, unknown
 from ullage.cli.chat.context_screen import ContextScreen
@@ -36,10 +39,10 @@ from ullage.cli.glyphs import UNICODE, Glyphs
 from ullage.cli.text import Line, Span
 from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, Event, Queued, QueueLeft, ReadingTaken, ToolStarted
+from ullage.runtime.approvals import Question, questions
 from ullage.runtime.hosting import Host
+from ullage.runtime.sandboxing import warnings_of
 from ullage.runtime.session import Session
-from ullage.runtime.settings import read_value
-from ullage.runtime.work import Work
 from ullage.store.store import DraftPiece, QueueKind, Store
 
 FRAME_S: Final = 0.05
@@ -50,6 +53,9 @@ NEWEST_EVENTS: Final = 20_000
 
 ANSWER_AFTER_S: Final = 0.5
 """Seconds a question stands before a key answers it, so that a letter meant for something else does not."""
+
+WARNED_S: Final = 30.0
+"""Seconds a warning stays on the screen."""
 
 LEAVE_WITHIN_S: Final = 3.0
 """Seconds in which a second Ctrl-C leaves."""
@@ -62,7 +68,7 @@ class Chat(App[str]):
     CSS = """
     Screen { background: transparent; layout: vertical; }
     #waiting { margin-top: 1; }
-    #question { border-top: solid $warning; max-height: 50%; }
+    #question { border-top: solid $warning; max-height: 70%; }
     #prompt { border-top: solid $primary; }
     #prompt:focus { border-top: solid $primary; }
     """
@@ -91,7 +97,7 @@ class Chat(App[str]):
         self.acting = Acting(store, session, environment)
         self._stands = Loop()
         self._model = ""
-        self._approve: tuple[str, ...] = ()
+        self.approving = Approving()
         self._grown: int | None = None
         self._streaming = ""
         self._since = time.monotonic()
@@ -101,7 +107,6 @@ class Chat(App[str]):
         """What messages that waited say, by their id."""
         self._editing = ""
         self._asked_at = 0.0
-        self._asked: tuple[str, ...] = ()
         self._marked = 0
         self._left_at = -LEAVE_WITHIN_S
         self._cancels = 0
@@ -133,6 +138,8 @@ class Chat(App[str]):
         prompt.can_edit_waiting = lambda: bool(self._stands.queue)
         prompt.complete = self._complete
         prompt.answers = self._answers
+        prompt.scrolls = self._scrolls_question
+        prompt.takes_empty = lambda: self.approving.is_refusing
         prompt.focus()
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -140,13 +147,16 @@ class Chat(App[str]):
                 loop.add_signal_handler(name, self.exit, self.session.id)
         self.set_interval(FRAME_S, self._draw)
         await self._open(self.session)
+        for warning in warnings_of((await self.session.look()).tools):
+            self.notify(warning, severity="warning", timeout=WARNED_S, markup=False)
 
     async def _open(self, session: Session) -> None:
         """Show another session, from what is stored of it, and what happens in it from now on."""
         self.session = session
         self.acting = Acting(self._store, session, self._environment)
         self.transcript = Transcript()
-        self._editing, self._cancels, self._asked, self._grown = "", 0, (), None
+        self._editing, self._cancels, self._grown = "", 0, None
+        self.approving = Approving()
         loop = (await session.look()).ledger.loop
         after = max(0, loop.seq - NEWEST_EVENTS)
         seen = loop.seq
@@ -231,7 +241,8 @@ class Chat(App[str]):
                 return
             own = work_.ledger.loop.settings
             self._stands, self._model = work_.ledger.loop, str(own.get("model", work_.settings.model))
-            self._approve = approved_first(work_)
+            if self.approving.take(questions(work_)):
+                self._asked_at = time.monotonic()
             if not (self._stands.turn or self._stands.cancel):
                 self._cancels = 0
             self._panels.gauge(self.session.reading, self._grown)
@@ -243,11 +254,7 @@ class Chat(App[str]):
         self._is_stale = True
 
     def _draw_question(self) -> None:
-        asked = self.asked_calls()
-        names = tuple(call.call_id for call in asked)
-        if names != self._asked:
-            self._asked, self._asked_at = names, time.monotonic()
-        self._panels.question(asked, can_always=self._can_always(asked), is_typing=bool(self.prompt.text))
+        self._panels.question(self.approving, is_typing=bool(self.prompt.text))
 
     def _draw_foot(self) -> None:
         left = doing(self._stands, self._streaming, time.monotonic() - self._since)
@@ -275,6 +282,10 @@ class Chat(App[str]):
         text, editing = event.text, self._editing
         prompt.clear_all()
         self._left_at = -LEAVE_WITHIN_S
+        question = self.approving.question
+        if self.approving.is_refusing and question is not None:
+            self._answer(question, Reply(False, text.strip()))
+            return
         if editing:
             self._editing = ""
             await self._edit(editing, text)
@@ -337,6 +348,10 @@ class Chat(App[str]):
         self._editing, self._is_stale = "", True
 
     def _escape(self) -> None:
+        if self.approving.is_refusing:
+            self.approving.is_refusing = False
+            self._draw_question()
+            return
         if self._editing:
             self._editing, self._is_stale = "", True
             self.prompt.clear_all()
@@ -357,7 +372,7 @@ class Chat(App[str]):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         self._marked = 0
         self._panels.completing(self._completions(), self._marked)
-        if self._asked:
+        if self.approving.questions:
             self._draw_question()
 
     def _completions(self) -> list[Command]:
@@ -423,7 +438,7 @@ class Chat(App[str]):
             known = {row.id for row in await self._store.sessions(limit=100_000)}
             settings = (await self.session.look()).ledger.loop.settings
             if name in known:
-                await self._open(await self._host.session(name))
+                await self._open(await self._host.session(name, drives=True))
             else:
                 await self._open(await self._host.begin(name, settings))
         except UllageError as problem:
@@ -431,33 +446,52 @@ class Chat(App[str]):
 
     # -- approvals --
 
-    def asked_calls(self) -> list[OpenCall]:
-        """The calls that wait for a person's word."""
-        return [call for call in self._stands.open if call.state == "asked"]
-
-    def _can_always(self, asked: list[OpenCall]) -> bool:
-        return bool(asked) and asked[0].name in self._approve
-
     def _answers(self, key: str) -> bool:
-        asked = self.asked_calls()
-        if not asked or key.lower() not in ("y", "n", "a"):
+        """Take a letter as an answer to the question, if one stands there."""
+        question = self.approving.question
+        if question is None or self.approving.is_refusing or key.lower() not in KEYS:
             return False
-        if time.monotonic() - self._asked_at >= ANSWER_AFTER_S and (key.lower() != "a" or self._can_always(asked)):
-            self._answer(asked, key.lower())
+        if time.monotonic() - self._asked_at < ANSWER_AFTER_S:
+            return True
+        match self.approving.act(key):
+            case "refuse":
+                self.approving.is_refusing = True
+            case "approve":
+                self._answer(question, Reply(True))
+            case "session" | "project" as scope:
+                self._answer(question, Reply(True, always=scope))
+            case "":
+                pass
+        self._draw_question()
         return True
 
+    def _scrolls_question(self, key: str) -> bool:
+        """Scroll a call that does not fit; with an empty input its keys are the question's."""
+        if self.approving.question is None or self.approving.is_refusing or key not in SCROLLS:
+            return False
+        has_scrolled = self.approving.scroll(key)
+        if has_scrolled:
+            self._draw_question()
+        return has_scrolled
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """The wheel over the question scrolls the call."""
+        self._wheel(event, "down")
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """The wheel over the question scrolls the call."""
+        self._wheel(event, "up")
+
+    def _wheel(self, event: MouseScrollDown | MouseScrollUp, key: str) -> None:
+        over = event.widget
+        if over is not None and over.id == "question" and self._scrolls_question(key):
+            event.stop()
+
     @work(exclusive=True, group="answer")
-    async def _answer(self, asked: list[OpenCall], key: str) -> None:
-        call = asked[0]
+    async def _answer(self, question: Question, reply: Reply) -> None:
+        self.approving.is_refusing = False
         try:
-            if key == "a":
-                approve = approved_first(await self.session.look())
-                await self.session.set(approve=tuple(name for name in approve if name != call.name))
-                for one in asked:
-                    if one.name == call.name:
-                        await self.session.approve(one.call_id)
-            else:
-                await self.session.approve(call.call_id, key == "y")
+            await give(self.session, question, reply)
         except UllageError as problem:
             self._fail(problem)
         self._is_stale = True
@@ -500,8 +534,3 @@ class Chat(App[str]):
             self.feed.scroll_relative(y=step * max(1, self.feed.size.height - 2), animate=False)
         else:
             self.feed.to_end()
-
-
-def approved_first(work: Work) -> tuple[str, ...]:
-    """The tools that ask, as the session says now: its settings follow with the driver's next step."""
-    return read_value("approve", work.ledger.loop.settings.get("approve", work.settings.approve))  # type: ignore[no-any-return]

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from ullage.cli.server_sentence import server_sentence
 from ullage.cli.text import Line, Span, counted, number, printable, shortened
 from ullage.cli.window_events import window_sentence
 from ullage.events import (
     CallEnded,
     CallRetried,
-    Cancelled,
     ChildStarted,
     CompactionCommitted,
     CompactionStarted,
     Event,
     Forked,
+    GrantGiven,
+    GrantRevoked,
+    Imported,
     Pinned,
     Pruned,
     QueueLeft,
     RequestRepaired,
     Rewound,
+    RowDamaged,
     RuleFlipped,
     SettingsChanged,
+    ToolServerNoticed,
     TurnEnded,
     TurnPaused,
     TurnResumed,
@@ -39,12 +44,6 @@ ENDS = {
     "other": "the provider ended it",
 }
 
-KEPT = {
-    "partial_assistant": "the partial answer is kept",
-    "tools_in_progress": "tools were running",
-    "compaction_rolled_back": "the compaction is undone",
-}
-
 WHAT_TO_DO = {
     "failed": "/retry tries again, /model takes another model",
     "budget": "/retry goes on with the budget counted anew",
@@ -55,7 +54,7 @@ WHAT_TO_DO = {
 def notice(event: Event) -> Line:
     """What a person is told of the event; empty for what is shown elsewhere or needs no word."""
     match event:
-        case TurnPaused() | TurnResumed() | TurnEnded() | Cancelled() | CallRetried() | CallEnded():
+        case TurnPaused() | TurnResumed() | TurnEnded() | CallRetried() | CallEnded():
             return _of_the_turn(event)
         case QueueLeft(how="withdrawn"):
             return _line("dim", "withdrawn: a message that waited")
@@ -64,20 +63,38 @@ def notice(event: Event) -> Line:
         case SettingsChanged(source="session"):
             said = ", ".join(f"{printable(key)} = {_value(value)}" for key, value in event.settings.items())
             return _line("dim", f"set: {said}")
+        case GrantGiven():
+            return _line(
+                "dim", f"allowed in this session: {granted_words(event.tool, event.prefix)} · /grants lists them"
+            )
+        case GrantRevoked():
+            return _line("dim", "a grant of this session was revoked")
         case Pinned():
             what = counted(len(event.messages), "message")
             return _line("dim", f"{'pinned' if event.pinned else 'no longer pinned'}: {what}")
         case Forked():
-            return _line("dim", f"begun as a copy of {printable(event.origin)}, up to its event {event.through:,}")
+            begun = f"begun as a copy of {printable(event.origin)}, up to its event {event.through:,}"
+            return _line("dim", begun + _without(event.dropped))
+        case RowDamaged():
+            why = printable(event.why)
+            return _line("warn", f"event {event.seq:,} of this session can't be read and is left out: {why}")
+        case Imported():
+            return _line("dim", f"imported from {printable(event.origin) or 'a file'}" + _without(event.dropped))
         case ChildStarted():
             return _line("dim", f"agent {printable(event.child)} on {printable(event.model)}")
         case RequestRepaired():
             return _line("dim", f"put right in the request: {printable('; '.join(event.repairs))}")
+        case ToolServerNoticed():
+            return _line("warn", printable(server_sentence(event)))
         case RuleFlipped():
             what = "counted" if event.kept else "not counted"
             return _line("dim", f"the provider's numbers show: earlier reasoning is {what} here")
         case _:
             return _of_the_window(event)
+
+
+def _without(dropped: tuple[str, ...]) -> str:
+    return f", without {printable(', '.join(dropped))}" if dropped else ""
 
 
 def _of_the_window(event: Event) -> Line:
@@ -108,8 +125,6 @@ def _of_the_turn(event: Event) -> Line:
         case CallEnded(outcome="failed"):
             what = "" if event.purpose == "main" else f"{event.purpose} call: "
             return _line("bad", f"{what}{printable(event.error)}")
-        case Cancelled():
-            return _line("warn", f"cancelled: {KEPT.get(event.persisted or '', 'nothing was under way')}")
         case TurnPaused(reason="approval"):
             return ()
         case TurnPaused():
@@ -122,6 +137,11 @@ def _of_the_turn(event: Event) -> Line:
             return _line("warn", f"ended, {ENDS.get(event.reason, event.reason)}{note}")
         case _:
             return ()
+
+
+def granted_words(tool: str, prefix: tuple[str, ...]) -> str:
+    """What a grant allows, in words."""
+    return printable(f"{tool}: {' '.join(prefix)} …" if prefix else f"every {tool} call")
 
 
 def _line(style: str, text: str) -> Line:

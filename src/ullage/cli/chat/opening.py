@@ -8,49 +8,58 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.cli.agent_options import ASK_FIRST, LOOKING, agent_with_instructions, endpoint_settings, tool_names
+from ullage.cli.agent_options import (
+    ASK_FIRST,
+    LOOKING,
+    agent_with_instructions,
+    endpoint_settings,
+    sandbox_settings,
+    tools_settings,
+)
 from ullage.cli.chat.simulated import Simulated
 from ullage.cli.sessions import SHORTEST_ID
+from ullage.cli.trusting import project_settings
 from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
-from ullage.wire.endpoints import PROVIDERS, endpoint_for
+from ullage.wire.endpoints import endpoint_for
 
 ALL_SESSIONS: Final = 100_000
 
 
 def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Agent:
-    """The agent that the command line asks for.
+    """The agent that the command line asks for: a ceiling for what its sessions may do.
 
-    What is said for the session (model, tools, window) is the session's own word, so that it can be changed while it
-    runs. The defaults of ``chat`` stand at the lowest rank, where the environment stands: every file wins over them.
-    With a simulator nothing else can be reached: no file is read, and keys of others are left out.
+    The defaults of ``chat`` have the lowest rank, the environment's: every file wins over them. With a simulator
+    nothing else can be reached: no file is read, and keys of others are left out.
     """
     return agent_with_instructions(
+        args.model or "",
         environment=environment_for(os.environ, simulated),
         system=args.system,
         store=args.store,
-        config=simulated is None,
+        config=project_settings(os.environ) if simulated is None else (),
+        root=None if args.root is None else Path(args.root).expanduser().resolve(),
+        **tools_settings(args),
+        **sandbox_settings(args),
+        **endpoint_settings(args),
     )
 
 
 def environment_for(environment: Mapping[str, str], simulated: Simulated | None) -> dict[str, str]:
     """The environment of the agent; ``simulated`` takes the place of every provider."""
     own = {"ULLAGE_TOOLS": LOOKING, "ULLAGE_APPROVE": ASK_FIRST, **environment}
-    if simulated is None:
-        return own
-    keys = {name for provider in PROVIDERS for name in (*provider.key_env, *provider.url_env)}
-    return {name: value for name, value in own.items() if name not in keys} | {**simulated.environment}
+    return own if simulated is None else simulated.within(own)
 
 
 def session_settings(args: argparse.Namespace) -> dict[str, object]:
-    """What the command line says for the session."""
+    """What of the command line is stored with the session, so that it has the same model when it is opened again."""
     said: Mapping[str, object] = {
         "model": args.model or None,
-        **endpoint_settings(args),
-        "root": None if args.root is None else str(Path(args.root).expanduser().resolve()),
-        "tools": tool_names(args),
+        "wire": args.wire or None,
+        "window": args.window,
+        "max_output": args.max_output,
     }
     return {name: value for name, value in said.items() if value is not None}
 
@@ -67,7 +76,7 @@ def lacking(agent: Agent, settings: Mapping[str, object], environment: Mapping[s
     try:
         endpoint_for(
             model,
-            base_url=str(settings.get("base_url") or agent.settings.base_url),
+            base_url=agent.settings.base_url,
             wire=str(settings.get("wire") or agent.settings.wire),
             environment=environment,
         )
@@ -83,17 +92,27 @@ async def opened(host: Host, args: argparse.Namespace, simulated: Simulated | No
     if args.go_on and not name:
         rows = await host.agent.sessions(limit=1)
         if not rows:
-            raise SessionNotFound("There is no session to go on with: `ullage chat` begins one.")
+            raise nothing_to_resume(args)
         name = rows[0].id
     name, is_known = await found(host.agent, name)
     if not is_known:
         if simulated is not None:
             settings.setdefault("model", simulated.model)
         return await host.begin(name, settings)
-    session = await host.session(name)
+    session = await host.session(name, drives=True)
     if settings:
         await session.set(**settings)
     return session
+
+
+def nothing_to_resume(args: argparse.Namespace) -> SessionNotFound:
+    """The error of ``--continue`` in an empty store."""
+    if not args.simulate:
+        return SessionNotFound("There is no session to go on with: `ullage chat` begins one.")
+    return SessionNotFound(
+        "There is no simulated session to go on with: `ullage chat --simulate` begins one. "
+        "Simulated sessions are kept apart from your own, which `ullage chat --continue` finds."
+    )
 
 
 async def found(agent: Agent, name: str) -> tuple[str, bool]:

@@ -9,9 +9,9 @@ from rich.text import Text
 from textual.app import App
 from textual.widgets import Static
 
-from ullage.agent.loop import Loop, OpenCall
+from ullage.agent.loop import Loop
+from ullage.cli.chat.approving import Approving
 from ullage.cli.chat.commands import Command
-from ullage.cli.chat.questions import approval_lines
 from ullage.cli.chat.rendering import look
 from ullage.cli.chat.status import foot_line, gauge_line, waiting_lines
 from ullage.cli.chat.transcript import text_of
@@ -21,6 +21,9 @@ from ullage.meter.reading import Reading
 
 HINTS: Final = ("/help", "Esc cancels", "Tab: when done", "Ctrl+O unfolds")
 SHOWN_COMMANDS: Final = 8
+QUESTION_SHARE: Final = 0.65
+"""Part of the screen that a question may take."""
+
 NAMES: Final = ("waiting", "question", "completing", "gauge", "foot")
 
 
@@ -70,11 +73,10 @@ class Panels:
             lines.append((Span("Up edits the newest, Ctrl+X withdraws it", "dim"),))
         self._put("waiting", lines)
 
-    def question(self, asked: Sequence[OpenCall], *, can_always: bool, is_typing: bool) -> None:
+    def question(self, approving: Approving, *, is_typing: bool) -> None:
         """Whether a call may run."""
-        room = max(3, self._app.size.height // 2 - 3)
-        lines = approval_lines(asked, self._width, room, can_always=can_always, is_typing=is_typing) if asked else []
-        self._put("question", lines)
+        height = max(6, int(self._app.size.height * QUESTION_SHARE) - 1)
+        self._put("question", approving.lines(self._width, height, is_typing=is_typing))
 
     def completing(self, found: Sequence[Command], marked: int) -> None:
         """The commands that what is typed may become."""

@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
+from ullage.cli.asking import ask_person
 from ullage.cli.chat.acting import LEAVE, Acting
 from ullage.cli.chat.commands import Typed, parse
 from ullage.cli.chat.transcript import Transcript
 from ullage.cli.live import Live
-from ullage.cli.run import ask_person, follow
+from ullage.cli.run import follow
 from ullage.cli.screen import Screen
 from ullage.errors import UllageError
 from ullage.runtime.session import Session
@@ -64,8 +65,8 @@ async def _turn(session: Session, text: str, screen: Screen, *, yes: bool) -> st
     live = Live(screen, shows_user=False)
     before = (await session.look()).ledger.loop.seq
     await session.send(text)
-    await follow(session, live, after=before, approve=None if yes else ask_person)
-    result = await session.wait()
+    await follow(session, live, after=before, ask=None if yes else ask_person)
+    result = await session.wait(check=False)
     live.end()
     if not sys.stdout.isatty():
         sys.stdout.write(result.text + "\n")
@@ -83,7 +84,7 @@ async def _command(acting: Acting, typed: Typed, screen: Screen) -> str:
     if outcome.opens and outcome.opens != LEAVE:
         print(f"That is another session: ullage chat --session {outcome.opens}", file=sys.stderr)
     elif not outcome.lines and not outcome.opens:
-        await acting.session.wait()
+        await acting.session.wait(check=False)
         live = Live(screen)
         for event in await acting.session.history(after=seen):
             live.show(event, acting.session.reading)

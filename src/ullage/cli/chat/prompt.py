@@ -57,7 +57,11 @@ class Prompt(TextArea):
         self.complete: Callable[[int], bool] = lambda step: False
         """Takes the completion that is marked (0), or marks another (-1, 1); False where there is none."""
         self.answers: Callable[[str], bool] = lambda key: False
-        """Whether this key is an answer to an approval."""
+        """Takes this character as an answer to a question; False where it is none."""
+        self.scrolls: Callable[[str], bool] = lambda key: False
+        """Takes this key to scroll what is asked about; False where nothing scrolls."""
+        self.takes_empty: Callable[[], bool] = lambda: False
+        """Whether Enter sends nothing at all, where a question asks for a reason."""
         self._place: int | None = None
         self._draft = ""
         self._pasted: dict[str, str] = {}
@@ -89,6 +93,10 @@ class Prompt(TextArea):
         return word
 
     async def _on_key(self, event: events.Key) -> None:
+        if not self.text and self.scrolls(event.key):
+            event.stop()
+            event.prevent_default()
+            return
         if await self._handled(event.key):
             event.stop()
             event.prevent_default()
@@ -134,7 +142,7 @@ class Prompt(TextArea):
 
     def _send(self, *, follow_up: bool) -> bool:
         text = self.whole_text
-        if not text.strip():
+        if not text.strip() and not self.takes_empty():
             return False
         self._place = None
         self.post_message(self.Sent(text, follow_up))

@@ -1,49 +1,18 @@
-"""What a person is asked: whether a call may run, which session, which message."""
+"""What a person chooses from: which session, which message."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
-from ullage.agent.loop import OpenCall
 from ullage.cli.chat.choices import Choice
-from ullage.cli.chat.entries import Called
-from ullage.cli.chat.rendering import details_of
-from ullage.cli.live import described
 from ullage.cli.text import Line, Span, cells, padded, printable, shortened
 from ullage.events import MessageAdded
-from ullage.messages import Message, TextPart, ToolCallPart
+from ullage.messages import Message, TextPart
 from ullage.runtime.session import Session
 from ullage.store.store import Store
 
 SESSIONS = 200
 """Newest sessions that are listed."""
-
-
-def approval_lines(
-    asked: Sequence[OpenCall], width: int, room: int, *, can_always: bool, is_typing: bool = False
-) -> list[Line]:
-    """The question, at most ``room`` lines of what the call would do, and the keys.
-
-    ``is_typing``: there is something in the input, so letters go there and not to the question.
-    """
-    call = asked[0]
-    of = f" (1 of {len(asked)})" if len(asked) > 1 else ""
-    what = described(ToolCallPart(id="", call_id="", name=call.name, arguments=call.arguments))
-    lines: list[Line] = [(Span(f"Allow{of}? ", "warn"), Span(shortened(what, width - 20), "strong"))]
-    details = details_of(Called(name=call.name, arguments=call.arguments, call_id=call.call_id))
-    shown = details[: max(1, room - 2)]
-    lines += [
-        tuple(Span(shortened(span.text, width - 2), span.style) for span in (Span("  "), *line)) for line in shown
-    ]
-    if len(details) > len(shown):
-        lines.append((Span(f"  … {len(details) - len(shown):,} more lines; Ctrl+O shows them above", "dim"),))
-    always = f" · a always {printable(call.name)} in this session" if can_always else ""
-    if is_typing:
-        lines.append((Span("Send or clear (Ctrl+C) what is in the input, then answer: y yes · n no", "dim"),))
-    else:
-        lines.append((Span(f"y yes · n no{always} · Esc cancels the turn", "dim"),))
-    return lines
 
 
 async def session_choices(store: Store) -> list[Choice]:

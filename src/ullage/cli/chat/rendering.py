@@ -27,6 +27,7 @@ from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
 from ullage.cli.live import OUTCOMES, described
 from ullage.cli.screen import STYLES, style_name
 from ullage.cli.text import Line, Span, number, printable, shortened
+from ullage.codec.foreign import parse_json
 from ullage.messages import ToolCallPart
 
 Row = list[Segment]
@@ -190,7 +191,7 @@ def _called(entry: Called, width: int, unfolded: bool) -> list[Row]:
 
 def _state(entry: Called) -> tuple[str, str]:
     if entry.asks:
-        return "asks for your word", "yellow"
+        return "needs your approval", "yellow"
     if entry.is_running:
         return "running", "yellow"
     if entry.is_open:
@@ -221,7 +222,7 @@ def _result(entry: Called, width: int, unfolded: bool) -> list[Row]:
 def details_of(entry: Called) -> list[Line]:
     """What a call would do, line by line: the change an ``edit`` makes, the text a ``write`` puts, else arguments."""
     try:
-        arguments = json.loads(entry.arguments or "{}")
+        arguments = parse_json(entry.arguments or "{}")
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict):

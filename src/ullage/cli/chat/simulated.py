@@ -1,59 +1,106 @@
-"""A model without a key: a strict double of a provider in this process, for trying things out."""
+"""A model without a key: a strict double of a provider in this process, for trying things out.
+
+Everything a simulated session touches is apart from the user's own: the store, what is learnt of models, the files that
+the tools see, and the addresses of all providers.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ullage.errors import MissingExtra
+from ullage.cli.chat.cellar import assistant, prepare_files, readable_files
+from ullage.errors import MissingExtra, SettingError
+from ullage.store.calibration import data_directory
+from ullage.wire.endpoints import PROVIDERS
 
-MODEL: Final = "anthropic:claude-sonnet-4-6"
+if TYPE_CHECKING:
+    from ullage.simulators.scenario import Scenario
+
+MODEL: Final = "anthropic:claude-simulated"
+WINDOW: Final = 12_000
+"""Tokens of the window: small enough that a few exchanges fill it and compact it."""
+
+PLACE: Final = "simulated"
+"""The directory below the user's data that holds the simulated sessions and their files."""
+
 PAUSE_S: Final = 0.02
 """Seconds before each piece of an answer, so that one can watch it being written."""
 
-WELCOME: Final = """This is a **simulated model**: it repeats what you say, and it costs nothing.
+_SETTINGS: Final = {
+    "ULLAGE_MAX_OUTPUT": "2000",
+    "ULLAGE_RESULT_TOKENS": "2500",
+    "ULLAGE_THINKING_BUDGET": "1024",
+}
+"""What fits so small a window. Launch options win over these."""
 
-- Name a tool, as in `list the files here`, and it is called.
-- Write while it works: *Enter* goes in before the next call, *Tab* when the turn is over.
-- `/context` shows what fills the window, `/help` everything else.
-
-You said: {said}"""
+_REPLACED: Final = frozenset({"ULLAGE_API_KEY", "ULLAGE_BASE_URL", "ULLAGE_WIRE", "ULLAGE_SUMMARY_MODEL"})
+"""Settings in the environment that would lead to a real provider."""
 
 
 class Simulated(NamedTuple):
-    """The model to begin with, and the variables that lead the official names of providers to the doubles."""
+    """The model to begin with, and the variables that lead every provider to the doubles."""
 
     model: str
     environment: Mapping[str, str]
 
+    def within(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """An environment in which no real provider and nothing of the user's data can be reached."""
+        own = {name for provider in PROVIDERS for name in (*provider.key_env, *provider.url_env)}
+        kept = {name: value for name, value in environment.items() if name not in own | _REPLACED}
+        return {**kept, **self.environment}
+
 
 @contextmanager
-def simulated(scenario_file: str = "") -> Iterator[Simulated]:
-    """Serve the double as long as the block lasts. Raises ``MissingExtra``, ``UllageError`` for a bad scenario."""
+def simulated(scenario_file: str = "", *, root: str | None = None, base_url: str = "") -> Iterator[Simulated]:
+    """Serve the double as long as the block lasts.
+
+    ``root`` is the directory of the tools where the command line names one. Without it and without a scenario they see
+    a few invented files.
+    Raises ``MissingExtra``, and ``UllageError`` for a bad scenario or a real address.
+    """
+    if base_url:
+        raise SettingError("--base-url is the address of a real provider: leave it out, or leave out --simulate.")
     try:
-        from ullage.simulators import load, running
-        from ullage.simulators.scenario import read
+        from ullage.simulators import running
     except ImportError as problem:
         raise MissingExtra("The simulator needs more packages: pip install 'ullage[chat,simulators]'.") from problem
-    if scenario_file:
-        scenario = load(scenario_file)
-    else:
-        first = {
-            "text": WELCOME.format(said="hello"),
-            "reasoning": "A greeting.",
-            "when": {"step": 1, "contains": "hello"},
-        }
-        scenario = read({"server": {"delay_s": PAUSE_S}, "answers": [first]})
+    place = data_directory(os.environ) / PLACE
+    files = Path(root or ".").expanduser() if root or scenario_file else prepare_files(place / "cellar")
+    scenario, model = _scenario(scenario_file, files)
     with running(scenario) as server:
-        yield Simulated(
-            MODEL,
-            {
-                "ANTHROPIC_API_KEY": "simulated",
-                "ANTHROPIC_BASE_URL": server.url("anthropic"),
-                "OPENAI_API_KEY": "simulated",
-                "OPENAI_BASE_URL": server.url("openai"),
-                "GEMINI_API_KEY": "simulated",
-                "GOOGLE_GEMINI_BASE_URL": server.url("gemini"),
-            },
-        )
+        variables = {
+            "ULLAGE_DATA": str(place),
+            "ULLAGE_MODEL": model,
+            "ULLAGE_WINDOW": str(scenario.models[0].window),
+            "ULLAGE_ROOT": str(files.resolve()),
+            **_SETTINGS,
+        }
+        for provider in PROVIDERS:
+            variables |= dict.fromkeys(provider.key_env[:1], "simulated")
+            wire = {"google": "gemini", "llama.cpp": "llamacpp"}.get(provider.name, provider.name)
+            variables |= dict.fromkeys(provider.url_env, server.urls.get(wire, server.url("openai")))
+        yield Simulated(model, variables)
+
+
+def _scenario(file: str, files: Path) -> tuple[Scenario, str]:
+    """The script, and the model to talk to: the first of the script's own models, else the small one."""
+    from dataclasses import replace
+
+    from ullage.simulators import load
+    from ullage.simulators.models import MODELS
+    from ullage.simulators.scenario import read
+
+    scenario = load(file) if file else read({"server": {"delay_s": PAUSE_S}})
+    if not file:
+        scenario = replace(scenario, assistant=assistant(readable_files(files)))
+    first = scenario.models[0]
+    if first not in MODELS:
+        provider = "google" if first.family == "gemini" else first.family
+        return scenario, f"{provider}:{first.name}"
+    base = next(model for model in MODELS if model.name == "claude-opus-4-6")
+    small = replace(base, name=MODEL.partition(":")[2], window=WINDOW, max_output=2_000)
+    return replace(scenario, models=(small, *scenario.models)), MODEL

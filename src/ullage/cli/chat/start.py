@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 
+from ullage.cli.agent_options import warn_of
 from ullage.cli.chat.opening import agent_of, environment_for, lacking, no_model, opened, session_settings
 from ullage.cli.chat.plain import converse
 from ullage.cli.chat.simulated import Simulated, simulated
@@ -32,9 +33,10 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         double: Simulated | None = None
         if args.simulate:
-            double = stack.enter_context(simulated(args.scenario))
+            double = stack.enter_context(simulated(args.scenario, root=args.root, base_url=args.base_url))
         agent = agent_of(args, double)
         settings = session_settings(args)
+        warn_of(agent)
         if double is None and not (args.session or args.go_on):
             why = lacking(agent, settings, environment_for(os.environ, None))
             if why:
@@ -83,7 +85,7 @@ async def _talk(agent: Agent, args: argparse.Namespace, double: Simulated | None
     finally:
         await agent.leave()
     if goes_on:
-        print(f"Session {name} stays: ullage chat --session {name}")
+        print(f"Session stays: ullage chat{' --simulate' * args.simulate} --session {name}")
     return 0
 
 

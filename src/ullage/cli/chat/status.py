@@ -78,7 +78,7 @@ def doing(loop: Loop, streaming: str = "", elapsed_s: float = 0.0) -> Line:
 
 def _doing(loop: Loop, streaming: str) -> Line:
     if loop.paused:
-        return (Span({"approval": "waits for your word"}.get(loop.paused, f"paused ({loop.paused})"), "warn"),)
+        return (Span({"approval": "needs your approval"}.get(loop.paused, f"paused ({loop.paused})"), "warn"),)
     if loop.cancel:
         return (Span("cancelling", "warn"), Span("  Esc again does not wait for tools", "dim"))
     if loop.compaction:

@@ -12,6 +12,7 @@ from msgspec.structs import replace as replace_field
 
 from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
 from ullage.cli.chat.notices import notice
+from ullage.cli.live import cancelled_words
 from ullage.cli.text import Span
 from ullage.events import (
     ApprovalAsked,
@@ -60,6 +61,8 @@ class Transcript:
         """The parts of the answer under way."""
         self._in_turn = False
         self._was_cancelled = False
+        self._unanswered: set[str] = set()
+        """Calls that nobody has answered for, until the turn is over."""
         self._failed_with = ""
 
     def apply_all(self, events: Iterable[Event | DraftPiece]) -> None:
@@ -82,6 +85,7 @@ class Transcript:
                 self.asked.pop(event.call_id, None)
                 return self._change(event.call_id, **ended)
             case ApprovalAsked():
+                self._unanswered.add(event.call_id)
                 place = self._change(event.call_id, asks=True)
                 entry = self.entries[place] if place < len(self.entries) else None
                 if isinstance(entry, Called):
@@ -89,6 +93,7 @@ class Transcript:
                 return place
             case ApprovalGiven():
                 self.asked.pop(event.call_id, None)
+                self._unanswered.discard(event.call_id)
                 return self._change(event.call_id, asks=False)
             case CallStarted(purpose="main"):
                 self._written = []
@@ -96,11 +101,15 @@ class Transcript:
                 self._in_turn = True
             case TurnEnded():
                 self._in_turn = False
+                self._unanswered.clear()
                 if event.reason == "cancelled" and not self._was_cancelled:
                     self.entries.append(Notice(line=(Span("cancelled", "warn"),)))
                 self._was_cancelled = False
             case Cancelled():
                 self._was_cancelled = True
+                words = cancelled_words(event, was_asking=bool(self._unanswered))
+                self.entries.append(Notice(line=(Span(f"cancelled: {words}", "warn"),)))
+                return before
             case TurnPaused(reason="failed") if event.note and event.note == self._failed_with:
                 event = replace_field(event, note="")
             case Rewound() if self._in_turn:

@@ -13,7 +13,7 @@ import msgspec
 
 from ullage.codec.decode.draft import Draft, Growing
 from ullage.codec.problems import problem_in_stream
-from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, parse_object, text_of, written
+from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, text_of, written
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError
 
@@ -30,12 +30,21 @@ _STOPS: Final[dict[str, Stop]] = {
 """https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons"""
 
 
+_TEXTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "text_delta": ("text", ("text",)),
+    "thinking_delta": ("thinking", ("reasoning",)),
+    "input_json_delta": ("partial_json", ("call", "item")),
+}
+"""Deltas of text: the field that holds it, and the kinds of part it belongs to."""
+
+
 class AnthropicDecoder:
     """One answer of the Messages wire. See ``codec.stream.Decoder``."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.is_done = False
+        self._has_begun = False
         self._blocks: dict[int, Growing] = {}
         self._error: ProviderError | None = None
         self._said = ""
@@ -43,28 +52,67 @@ class AnthropicDecoder:
         self._id = ""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        fields = parse_object(event.data)
-        match fields.get("type"):
-            case "content_block_delta":
-                return self._delta(fields)
+        if self.draft.tally.broken is not None:
+            return []
+        fields = self.draft.read(event.data)
+        if fields is None:
+            return []
+        kind = fields.get("type")
+        if kind == "content_block_delta":
+            return self._delta(fields, event)
+        match kind:
             case "content_block_start":
-                return self._start(_index(fields), fields_of(event.data).get("content_block"))
+                return self._begun(fields, event)
             case "content_block_stop":
-                return self._stop(_index(fields))
+                index = fields.get("index")
+                if not isinstance(index, int) or index not in self._blocks:
+                    return self.draft.damage(f"the block {index!r} ends that never began", event.data)
+                return self._stop(index)
             case "message_start":
+                self._has_begun = True
                 return self._begin(get_object(fields, "message"))
             case "message_delta":
                 self._said = get_text(get_object(fields, "delta"), "stop_reason") or self._said
                 return self._usage(fields.get("usage"))
             case "message_stop":
-                self.is_done = True
+                return self._end()
             case "error":
-                self._error = self._error or problem_in_stream(self.draft.origin.wire, fields)
-                return [StreamFailed(self._error)]
-        return []
+                return self._fail(fields)
+            case str():
+                return []
+        if fields.get("error"):
+            return self._fail(fields)
+        return self.draft.damage("a frame names no type", event.data)
+
+    def _begun(self, fields: dict[str, Any], event: ServerEvent) -> list[StreamEvent]:
+        """A block begins. Blocks are numbered in order, so a number that is left out tells of a lost frame."""
+        index, block = fields.get("index"), fields_of(event.data).get("content_block")
+        if not self._has_begun:
+            return self.draft.damage("a block begins before the message does", event.data)
+        if isinstance(index, int) and index in self._blocks:
+            return []
+        if index != len(self._blocks):
+            return self.draft.damage(f"the block {index!r} follows {len(self._blocks)} others", event.data)
+        if not isinstance(fields.get("content_block"), dict) or block is None:
+            return self.draft.damage("a block begins without its content", event.data)
+        self.draft.tally.hold(len(block))
+        return self._start(len(self._blocks), block)
+
+    def _end(self) -> list[StreamEvent]:
+        """The end of the message. A server may leave out the end of a block, but not why the message ends."""
+        if not self._said:
+            return self.draft.damage("it ends without a reason to stop")
+        self.is_done = True
+        # Reasoning that was not ended may lack its signature: as a whole thought it would be refused.
+        left = [index for index, growing in self._blocks.items() if growing.kind != "reasoning"]
+        return [event for index in left for event in self._stop(index)]
+
+    def _fail(self, fields: dict[str, Any]) -> list[StreamEvent]:
+        self._error = self._error or problem_in_stream(self.draft.origin.wire, fields)
+        return [StreamFailed(self._error)]
 
     def finish(self, complete: bool) -> Answer:
-        done = self.is_done
+        done = self.is_done and self._error is None
         return self.draft.answer(
             finished=done,
             stop=_STOPS.get(self._said, "other") if self._said and done else "",
@@ -76,13 +124,25 @@ class AnthropicDecoder:
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
-        fields = parse_object(body)
+        fields = self.draft.read(body)
+        if fields is None:
+            return self.finish(False)
+        if fields.get("type") == "error" or (fields.get("error") and "content" not in fields):
+            self._fail(fields)
+            return self.finish(False)
         whole = fields_of(body)
         self._begin({**fields, "usage": None})
         self.draft.note_usage(fields.get("usage"), whole.get("usage"))
+        content = fields.get("content")
+        if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+            self.draft.damage("its content is no list of blocks", body)
+            return self.finish(False)
         for index, block in enumerate(items_of(whole.get("content"))):
+            self.draft.tally.hold(len(block))
             self._start(index, block)
             self._stop(index)
+            if self.draft.broken is not None:
+                break
         self._said = get_text(fields, "stop_reason")
         self.is_done = fields.get("type") == "message" or "content" in fields
         return self.finish(True)
@@ -134,24 +194,27 @@ class AnthropicDecoder:
                 growing.rest = dict(block)
                 return growing, ""
 
-    def _delta(self, fields: dict[str, Any]) -> list[StreamEvent]:
-        growing = self._blocks.get(_index(fields))
-        delta = fields.get("delta")
-        if growing is None or growing.is_whole or not isinstance(delta, dict):
-            return []
-        match delta.get("type"):
-            case "text_delta" if growing.kind == "text":
-                return growing.add(get_text(delta, "text"))
-            case "thinking_delta" if growing.kind == "reasoning":
-                return growing.add(get_text(delta, "thinking"))
-            case "input_json_delta" if growing.kind in ("call", "item"):
-                return growing.add(get_text(delta, "partial_json"))
-            case "signature_delta" if growing.kind == "reasoning" and delta.get("signature"):
-                growing.rest["signature"] = delta["signature"]
+    def _delta(self, fields: dict[str, Any], event: ServerEvent) -> list[StreamEvent]:
+        index, delta = fields.get("index"), fields.get("delta")
+        growing = self._blocks.get(index) if isinstance(index, int) else None
+        if growing is None or growing.is_whole:
+            return self.draft.damage(f"text comes for the block {index!r}, which is not open", event.data)
+        if not isinstance(delta, dict) or not isinstance(kind := delta.get("type"), str):
+            return self.draft.damage("a piece of a block names no type", event.data)
+        place = _TEXTS.get(kind)
+        if place is not None:
+            name, fitting = place
+            text = delta.get(name)
+            if not isinstance(text, str) or growing.kind not in fitting:
+                return self.draft.damage(f"a {kind} does not fit its block", event.data)
+            return growing.add(text)
+        self.draft.tally.hold(len(event.data))
+        match kind:
+            case "signature_delta":
+                if growing.kind == "reasoning" and delta.get("signature"):
+                    growing.rest["signature"] = delta["signature"]
             case "citations_delta":
-                held = growing.rest.get("citations")
-                before = parse(held) if isinstance(held, msgspec.Raw) else held
-                growing.rest["citations"] = [*(before if isinstance(before, list) else []), delta.get("citation")]
+                _cite(growing, delta.get("citation"))
             case _ if growing.kind == "item":
                 _grow(growing, delta)
         return []
@@ -167,6 +230,16 @@ class AnthropicDecoder:
             # A whole block without a signature is what look-alikes of this wire send: they want it back all the same.
             growing.rest.setdefault("signature", "")
         return self.draft.close(growing)
+
+
+def _cite(growing: Growing, citation: object) -> None:
+    """One more citation of a text. The list is the block's own from the first one on, so that it can grow in place."""
+    held = growing.rest.get("citations")
+    if isinstance(held, list):
+        held.append(citation)
+        return
+    before = parse(held) if isinstance(held, msgspec.Raw) else None
+    growing.rest["citations"] = [*(before if isinstance(before, list) else []), citation]
 
 
 def _grow(growing: Growing, delta: dict[str, Any]) -> None:
@@ -188,8 +261,3 @@ def _whole_json(text: str) -> msgspec.Raw:
 def _without(block: Fields, *known: str) -> dict[str, object]:
     """The fields that have no word. Nulls say nothing, and no text between quotes either: a block starts with those."""
     return {key: raw for key, raw in block.items() if key not in known and bytes(raw) not in (b"null", b'""')}
-
-
-def _index(fields: dict[str, Any]) -> int:
-    index = fields.get("index")
-    return index if isinstance(index, int) else 0

@@ -20,7 +20,7 @@ import msgspec
 from ullage.codec.decode.details import merge_details
 from ullage.codec.decode.draft import Draft, Growing
 from ullage.codec.problems import problem_in_stream
-from ullage.codec.raw import fields_of, get_list, get_object, get_text, parse_object, written
+from ullage.codec.raw import fields_of, get_list, get_object, get_text, written
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError
 
@@ -58,6 +58,8 @@ _READ: Final = frozenset(
         *_TEXTS,
     }
 )
+_PLAIN: Final = frozenset({"role", "content", "refusal", "tool_calls", *_TEXTS})
+"""Fields of a delta that hold text alone; what comes in others is kept beside it."""
 _CALL_READ: Final = frozenset({"id", "index", "type", "function", "custom", "name", "arguments", "input"})
 
 
@@ -81,28 +83,43 @@ class ChatDecoder:
         self._id = ""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        if event.data.strip() == b"[DONE]":
+        if self.draft.tally.broken is not None:
+            return []
+        data = event.data
+        if data.strip() == b"[DONE]":
             self.is_done = True
             return self._close_all()
-        chunk = parse_object(event.data)
-        if not chunk:
+        chunk = self.draft.read(data)
+        if chunk is None:
             return []
         if chunk.get("error") or chunk.get("object") == "error":
             self._error = self._error or problem_in_stream(self.draft.origin.wire, chunk)
             return [StreamFailed(self._error)]
         events: list[StreamEvent] = []
-        for choice in _first_choice(chunk):
+        choice = _first_choice(chunk)
+        if choice is None:
+            if not isinstance(chunk.get("choices"), list | None):
+                return self.draft.damage("its choices are no list", data)
+        else:
             delta = choice.get("delta")
             if isinstance(delta, dict):
-                events = self._delta(delta)
-            events += self._end(get_text(choice, "finish_reason"), chunk)
-        self._model = self._model or get_text(chunk, "model")
-        self._id = self._id or get_text(chunk, "id")
-        return events + self._usage(chunk, event.data)
+                events = self._delta(delta, len(data))
+            elif delta is not None:
+                return self.draft.damage("a delta is no object", data)
+            if choice.get("finish_reason"):
+                events += self._end(get_text(choice, "finish_reason"), chunk)
+        if not self._model:
+            self._model = get_text(chunk, "model")
+        if not self._id:
+            self._id = get_text(chunk, "id")
+        if "usage" in chunk or "x_groq" in chunk or (choice is not None and "usage" in choice):
+            events += self._usage(chunk, data, choice)
+        return events
 
     def finish(self, complete: bool) -> Answer:
         self._settle()
-        ended = self.is_done or (complete and bool(self._said))
+        # Some servers never say why they stop, but end with [DONE]; others say why and leave [DONE] out.
+        ended = (self.is_done and bool(self._said or self.draft.parts)) or (complete and bool(self._said))
         failed = self._error is not None
         finished = ended and not failed and self._said not in _CUT
         return self.draft.answer(
@@ -116,40 +133,69 @@ class ChatDecoder:
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
-        answer = parse_object(body)
-        if answer.get("error") and not answer.get("choices"):
+        answer = self.draft.read(body)
+        if answer is None:
+            return self.finish(False)
+        if (answer.get("error") or answer.get("object") == "error") and not answer.get("choices"):
             self._error = problem_in_stream(self.draft.origin.wire, answer)
-        self._usage(answer, body)
+            return self.finish(False)
+        choice = _first_choice(answer)
+        if choice is not None and not isinstance(choice.get("message", {}), dict):
+            self.draft.damage("a message is no object", body)
+            return self.finish(False)
+        self._usage(answer, body, choice)
         self._model, self._id = get_text(answer, "model"), get_text(answer, "id")
-        for choice in _first_choice(answer):
+        if choice is not None:
             message = get_object(choice, "message")
-            calls = [one for one in get_list(message, "tool_calls") if isinstance(one, dict)]
-            self._delta({**message, "tool_calls": [{**one, "index": at} for at, one in enumerate(calls)]})
+            calls = message.get("tool_calls") or []
+            if not isinstance(calls, list) or not all(isinstance(one, dict) for one in calls):
+                self.draft.damage("its tool calls are no list of objects", body)
+                return self.finish(False)
+            self._delta({**message, "tool_calls": [{**one, "index": at} for at, one in enumerate(calls)]}, len(body))
             self._end(get_text(choice, "finish_reason"), answer)
-            self.is_done = True
+            self.is_done = bool(message)
         self._close_all()
         return self.finish(True)
 
-    def _delta(self, delta: dict[str, Any]) -> list[StreamEvent]:
+    def _delta(self, delta: dict[str, Any], size: int) -> list[StreamEvent]:
+        """One delta of a chunk that has ``size`` bytes."""
+        content = delta.get("content")
+        if len(delta) == 1 and isinstance(content, str):
+            return self._content("text", content)
         events: list[StreamEvent] = []
+        if not delta.keys() <= _PLAIN:
+            self.draft.tally.hold(size)
+            if not delta.keys() <= _READ:
+                self._keep(delta)
         if self._has_reasoning(delta):
             events += self._reasoning(delta)
-        content = delta.get("content")
         if isinstance(content, str):
             events += self._content("text", content)
         elif isinstance(content, list):
             for block in content:
                 events += self._block(block)
+                if self.draft.broken is not None:
+                    return events
+        elif content is not None:
+            self.draft.damage("the content of a delta is no text")
         if delta.get("refusal"):
             self._refused = True
             events += self._content("text", get_text(delta, "refusal"), {"refusal": True})
-        for call in get_list(delta, "tool_calls"):
-            if isinstance(call, dict):
-                events += self._call(call)
+        calls = delta.get("tool_calls")
+        if calls:
+            events += self._calls_of(calls)
         if isinstance(delta.get("function_call"), dict):
             events += self._call({"index": -1, "function": delta["function_call"], "function_call": True})
-        if not delta.keys() <= _READ:
-            self._keep(delta)
+        return events
+
+    def _calls_of(self, calls: object) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
+        if not isinstance(calls, list):
+            return self.draft.damage("its tool calls are no list")
+        for call in calls:
+            events += self._call(call) if isinstance(call, dict) else self.draft.damage("a tool call is no object")
+            if self.draft.broken is not None:
+                break
         return events
 
     def _has_reasoning(self, delta: Mapping[str, Any]) -> bool:
@@ -197,11 +243,13 @@ class ChatDecoder:
         """More of the content: of the open part if it is of this kind, else of a new one."""
         if not text:
             return []
-        events: list[StreamEvent] = []
         now = self._open
-        if now is None or now.kind != kind or ("refusal" in now.rest) != ("refusal" in rest):
-            events = self._close_open()
-            now = self._open = self.draft.open(kind)
+        if now is not None and now.kind == kind and ("refusal" in now.rest) == ("refusal" in rest):
+            if rest:
+                now.rest.update(rest)
+            return now.add(text)
+        events = self._close_open()
+        now = self._open = self.draft.open(kind)
         now.rest.update(rest)
         return events + now.add(text)
 
@@ -214,7 +262,7 @@ class ChatDecoder:
         inner = get_object(call, kind) or get_object(call, "function") or get_object(call, "custom")
         growing, events = self._call_for(call, inner)
         if not growing.name and get_text(inner, "name"):
-            growing.name = get_text(inner, "name")
+            growing.name = self.draft.named(get_text(inner, "name"))
         for key, value in {**call, **inner}.items():
             if key not in _CALL_READ and key != kind and value is not None:
                 growing.rest[key] = value
@@ -232,7 +280,10 @@ class ChatDecoder:
         differs = known is not None and call_id not in ("", known.call_id) and bool(get_text(inner, "name"))
         if known is not None and not differs:
             return known, []
-        growing = self.draft.open_call(call_id, get_text(inner, "name"))
+        name = get_text(inner, "name")
+        if not call_id and not name:
+            self.draft.damage(f"arguments come for the call {index!r}, which never began")
+        growing = self.draft.open_call(call_id, name)
         self._latest = growing
         if isinstance(index, int):
             self._calls[index] = growing
@@ -245,9 +296,9 @@ class ChatDecoder:
                 continue
             held = self._fields.get(key)
             if isinstance(held, list) and isinstance(value, list):
-                self._fields[key] = held + value
+                held += value
             elif isinstance(held, dict) and isinstance(value, dict):
-                self._fields[key] = held | value
+                held |= value
             else:
                 self._fields[key] = value
 
@@ -268,13 +319,13 @@ class ChatDecoder:
             self.draft.open("item").rest = {"type": "message_fields", **self._fields}
             self._fields = {}
 
-    def _usage(self, chunk: Mapping[str, Any], data: bytes) -> list[StreamEvent]:
+    def _usage(self, chunk: Mapping[str, Any], data: bytes, choice: Mapping[str, Any] | None) -> list[StreamEvent]:
         usage, raw = chunk.get("usage"), None
         if isinstance(usage, dict) and usage:
             raw = _usage_bytes(data)
         else:
-            inside = [choice.get("usage") for choice in _first_choice(chunk)]
-            usage = next((one for one in (*inside, get_object(chunk, "x_groq").get("usage")) if one), None)
+            inside = choice.get("usage") if choice is not None else None
+            usage = inside or get_object(chunk, "x_groq").get("usage")
         if not isinstance(usage, dict):
             return []
         self.draft.note_usage(usage, raw)
@@ -289,9 +340,15 @@ class ChatDecoder:
         return "refused" if self._refused else said
 
 
-def _first_choice(chunk: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The first choice, as a list of one, or none."""
-    return [one for one in get_list(chunk, "choices") if isinstance(one, dict) and one.get("index", 0) in (0, None)][:1]
+def _first_choice(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The first choice; ``None`` where there is none."""
+    choices = chunk.get("choices")
+    if not isinstance(choices, list):
+        return None
+    for choice in choices:
+        if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
+            return choice
+    return None
 
 
 def _usage_bytes(data: bytes) -> msgspec.Raw | None:

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
+from ullage.bounds import json_excess
 from ullage.codec.bodies.naming import Namer
 from ullage.codec.bodies.parts import PartMaker, opaque_size, readable
+from ullage.codec.decode.frames import damaged, read_frame
 from ullage.codec.dialects import dialect_for
-from ullage.codec.raw import parse, parse_object, written
+from ullage.codec.raw import is_dense, parse, parse_object, written
 from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, TextDelta
 from ullage.codec.usage import normalise, stream_usage
-from ullage.errors import ProviderError
+from ullage.envelope import (
+    ANSWER_CEILING_CHARS,
+    ANSWER_FLOOR_CHARS,
+    ANSWER_PARTS,
+    ARGUMENT_CHARS,
+    BYTES_PER_TOKEN,
+    CALL_ID_CHARS,
+    ITEM_BYTES,
+    JSON_DEPTH,
+    KEPT_CHARS,
+    TOOL_NAME_CHARS,
+    USAGE_REPORTS,
+    WORD_CHARS,
+)
+from ullage.errors import LimitExceeded, ProviderError
 from ullage.messages import (
     Message,
     Part,
@@ -25,6 +42,9 @@ from ullage.messages import (
     clean_text,
 )
 from ullage.usage import Usage
+
+PLAIN_BYTES = 4096
+"""Up to this size a frame with few brackets needs no closer look: nearly all of them."""
 
 MINTED = "~"
 """How a call id begins that the provider left out and we made; it never goes back to a wire that has no ids."""
@@ -38,27 +58,62 @@ class Origin(NamedTuple):
     model: str = ""
 
 
+class Tally:
+    """What an answer holds so far, against the limits of ``ullage.envelope``, and what ended it before its end."""
+
+    __slots__ = ("broken", "chars", "items", "most")
+
+    def __init__(self, most: int = ANSWER_CEILING_CHARS) -> None:
+        self.most = most
+        self.chars = 0
+        self.items = 0
+        self.broken: ProviderError | None = None
+
+    def exceed(self, what: str, limit: str, advice: str) -> None:
+        """The answer exceeds a limit. The first thing that is wrong with an answer stays its error."""
+        self.broken = self.broken or LimitExceeded(
+            f"The answer was stopped: {what}. {advice} It is not asked for again by itself.", limit=limit
+        )
+
+    def exceed_text(self) -> None:
+        """The text, reasoning and arguments together are too long."""
+        what = f"it holds more than {self.most:,} characters, far more than its output limit allows"
+        self.exceed(
+            what, "ANSWER_CEILING_CHARS", "Check the model and the address; a lower max_output stops it earlier."
+        )
+
+    def hold(self, size_bytes: int) -> None:
+        """Count data that is kept beside the text."""
+        self.items += size_bytes
+        if self.items > ITEM_BYTES:
+            self.exceed(f"its data beside the text exceeds {ITEM_BYTES:,} bytes", "ITEM_BYTES", "Ask for less at once.")
+
+
+def most_chars(max_output: int | None) -> int:
+    """Characters an answer may have when ``max_output`` tokens were asked for; ``None`` is not known."""
+    if max_output is None:
+        return ANSWER_CEILING_CHARS
+    return max(ANSWER_FLOOR_CHARS, min(ANSWER_CEILING_CHARS, max_output * BYTES_PER_TOKEN))
+
+
 class Flow:
     """Text that arrives in pieces, which may cut a character in half.
 
     What ``add`` and ``end`` return, joined, is the whole text made valid as ``clean_text`` does it.
     """
 
-    __slots__ = ("_altered", "_clean", "_held", "_original")
+    __slots__ = ("_altered", "_held", "_original")
 
     def __init__(self) -> None:
-        self._clean: list[str] = []
         self._original: list[str] = []
         self._held = ""
         self._altered = False
 
     def add(self, piece: str) -> str:
         """What of the text so far can be shown now; half a surrogate pair waits for its other half."""
-        if not self._held and piece.isascii() and "\0" not in piece:
-            self._clean.append(piece)
-            self._original.append(piece)
-            return piece
         self._original.append(piece)
+        if not self._held and piece.isascii() and "\0" not in piece:
+            return piece
         piece = self._held + piece
         self._held = ""
         if piece and "\ud800" <= piece[-1] <= "\udbff":
@@ -73,13 +128,13 @@ class Flow:
     def _show(self, piece: str) -> str:
         clean, raw = clean_text(piece)
         self._altered = self._altered or raw is not None
-        if clean:
-            self._clean.append(clean)
         return clean
 
     @property
     def text(self) -> str:
-        return "".join(self._clean)
+        """What has been shown of it."""
+        shown = self.original.removesuffix(self._held)
+        return clean_text(shown).text if self._altered else shown
 
     @property
     def original(self) -> str:
@@ -98,11 +153,26 @@ class Growing:
     ``rest`` is what of it has no word, field by field as it came; ``bytes`` are a whole item's, which stands for it.
     """
 
-    __slots__ = ("bytes", "call_id", "done", "flow", "id", "is_whole", "kind", "name", "redacted", "rest")
+    __slots__ = (
+        "bytes",
+        "call_id",
+        "done",
+        "flow",
+        "id",
+        "is_whole",
+        "kind",
+        "name",
+        "redacted",
+        "rest",
+        "room",
+        "tally",
+    )
 
-    def __init__(self, id: str, kind: Literal["text", "reasoning", "call", "item"]) -> None:
+    def __init__(self, id: str, kind: Literal["text", "reasoning", "call", "item"], tally: Tally) -> None:
         self.id = id
         self.kind = kind
+        self.tally = tally
+        self.room = tally.most if kind in ("text", "reasoning") else ARGUMENT_CHARS
         self.flow = Flow()
         self.rest: dict[str, object] = {}
         self.bytes: msgspec.Raw | None = None
@@ -113,8 +183,27 @@ class Growing:
         self.done: Part | None = None
 
     def add(self, piece: str) -> list[StreamEvent]:
-        """The piece as a delta; nothing when it shows nothing yet, or when the part is already whole."""
-        return [] if self.is_whole else self.show(self.flow.add(piece))
+        """The piece as a delta; nothing when it shows nothing yet, exceeds a limit, or when the part is whole."""
+        if self.is_whole:
+            return []
+        size = len(piece)
+        tally = self.tally
+        self.room -= size
+        tally.chars += size
+        if self.room < 0 or tally.chars > tally.most:
+            self._exceed()
+            return []
+        shown = self.flow.add(piece)
+        if shown and self.kind == "text":
+            return [TextDelta(self.id, shown)]
+        return self.show(shown)
+
+    def _exceed(self) -> None:
+        if self.kind in ("text", "reasoning") or self.tally.chars > self.tally.most:
+            self.tally.exceed_text()
+            return
+        what = f"the arguments of one tool call exceed {ARGUMENT_CHARS:,} characters"
+        self.tally.exceed(what, "ARGUMENT_CHARS", "Ask the model to write in smaller steps.")
 
     def show(self, shown: str) -> list[StreamEvent]:
         if not shown:
@@ -142,8 +231,9 @@ class Growing:
 class Draft:
     """The answer so far. Parts stand in the order they were opened; their ids are the message's with a number."""
 
-    def __init__(self, origin: Origin, message_id: str, call: str | None) -> None:
+    def __init__(self, origin: Origin, message_id: str, call: str | None, *, max_output: int | None = None) -> None:
         self.origin = origin
+        self.tally = Tally(most_chars(max_output))
         self.message_id = message_id
         self.call = call
         self.parts: list[Growing] = []
@@ -154,7 +244,9 @@ class Draft:
     def open(self, kind: Literal["text", "reasoning", "call", "item"]) -> Growing:
         """A new part behind the others."""
         self._named += 1
-        growing = Growing(f"{self.message_id}.{self._named}", kind)
+        if self._named > ANSWER_PARTS:
+            self.tally.exceed(f"it has more than {ANSWER_PARTS:,} parts", "ANSWER_PARTS", "Check the model.")
+        growing = Growing(f"{self.message_id}.{self._named}", kind, self.tally)
         self.parts.append(growing)
         return growing
 
@@ -164,11 +256,21 @@ class Draft:
         growing.bytes = data
         return growing
 
+    def named(self, name: str) -> str:
+        """A tool's name as the answer says it, of a length that a name can have."""
+        if len(name) > TOOL_NAME_CHARS:
+            what = f"a tool's name has {len(name):,} characters, more than {TOOL_NAME_CHARS}"
+            self.tally.exceed(what, "TOOL_NAME_CHARS", "Check the model.")
+        return clean_text(name[:TOOL_NAME_CHARS]).text
+
     def open_call(self, call_id: str, name: str) -> Growing:
         """A new call; one without an id gets one of ours."""
         growing = self.open("call")
-        growing.call_id = clean_text(call_id).text or f"{MINTED}{growing.id}"
-        growing.name = clean_text(name).text
+        if len(call_id) > CALL_ID_CHARS:
+            what = f"the id of a tool call has {len(call_id):,} characters, more than {CALL_ID_CHARS:,}"
+            self.tally.exceed(what, "CALL_ID_CHARS", "Check the server.")
+        growing.call_id = clean_text(call_id[:CALL_ID_CHARS]).text or f"{MINTED}{growing.id}"
+        growing.name = self.named(name)
         return growing
 
     def close(self, growing: Growing) -> list[StreamEvent]:
@@ -177,8 +279,33 @@ class Draft:
             return []
         events = growing.show(growing.flow.end())
         growing.is_whole = True
+        if growing.kind == "call" and (excess := json_excess(growing.flow.original)):
+            what = f"the arguments of a tool call are JSON that is {excess}"
+            self.tally.exceed(what, "JSON_DEPTH", "Ask the model for simpler arguments.")
         growing.done = self.part(growing)
         return [*events, PartDone(growing.done)] if growing.done is not None else events
+
+    @property
+    def broken(self) -> ProviderError | None:
+        """Why the rest of the answer is of no use: damage, or a limit that it exceeds."""
+        return self.tally.broken
+
+    def read(self, data: bytes) -> dict[str, Any] | None:
+        """One frame, or a whole body, as an object. ``None`` for none: then the answer has come to its end."""
+        is_suspect = len(data) > PLAIN_BYTES or data.count(b"{") + data.count(b"[") > JSON_DEPTH
+        if is_suspect and (is_dense(data) or json_excess(data)):
+            what = "it holds JSON that is nested too deep or has too many values"
+            self.tally.exceed(what, "JSON_DEPTH", "Check the model and the server.")
+            return None
+        fields = read_frame(data)
+        if fields is None:
+            self.damage("a frame is no JSON object", data)
+        return fields
+
+    def damage(self, what: str, data: bytes = b"") -> list[StreamEvent]:
+        """Note that the answer came damaged. Gives no events: what a damaged frame would have given is not known."""
+        self.tally.broken = self.tally.broken or damaged(what, data)
+        return []
 
     def part(self, growing: Growing) -> Part | None:
         """The part as it stands; ``None`` when it has neither text nor provider data."""
@@ -245,6 +372,8 @@ class Draft:
             return
         if self.usages and self.origin.wire != "messages" and _covers(usage, self.usages[-1]):
             self.usages.pop()
+        if len(self.usages) >= USAGE_REPORTS:
+            self.usages.pop()
         self.usages.append(usage)
         self._raw_usage = raw
 
@@ -265,16 +394,21 @@ class Draft:
         said: str,
         error: ProviderError | None,
     ) -> Answer:
-        """What a decoder ends with. One that did not finish failed where an error says so, else it was dropped."""
+        """What a decoder ends with. One that did not finish failed where an error says so, else it was dropped.
+
+        A damaged answer, or one that exceeds a limit, is dropped whatever came after that.
+        """
+        broken = self.tally.broken
+        finished = finished and broken is None
         return Answer(
             message=self.message(),
             usage=self.usage(complete=finished),
-            stop=stop,
-            outcome="finished" if finished else "failed" if error is not None else "dropped",
-            model=model,
-            response_id=response_id,
-            said=said,
-            error=error,
+            stop=stop if finished else "",
+            outcome="finished" if finished else "dropped" if error is None else "failed",
+            model=model[:WORD_CHARS],
+            response_id=response_id[:CALL_ID_CHARS],
+            said=said[:WORD_CHARS],
+            error=error or broken,
         )
 
     def message(self) -> Message:
@@ -290,6 +424,19 @@ class Draft:
     def holds_call(self) -> bool:
         """Whether the answer asks for a tool."""
         return any(growing.kind == "call" for growing in self.parts)
+
+
+def shortened(message: Message) -> Message:
+    """The beginning of an answer that exceeded a limit, short enough for any context window. Calls are left out."""
+    left = KEPT_CHARS
+    parts: list[Part] = []
+    for part in message.parts:
+        if left <= 0:
+            break
+        if isinstance(part, TextPart | ReasoningPart):
+            parts.append(part if len(part.text) <= left else type(part)(id=part.id, text=part.text[:left]))
+            left -= len(part.text)
+    return replace(message, parts=tuple(parts))
 
 
 def _covers(later: Mapping[str, object], earlier: Mapping[str, object]) -> bool:

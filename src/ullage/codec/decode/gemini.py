@@ -15,7 +15,7 @@ import msgspec
 
 from ullage.codec.decode.draft import Draft, Growing
 from ullage.codec.problems import problem_in_stream
-from ullage.codec.raw import Fields, fields_of, get_list, get_object, get_text, items_of, parse_object, text_of
+from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, text_of
 from ullage.codec.stream import Answer, PartDone, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError
 
@@ -37,6 +37,8 @@ _STOPS: Final[dict[str, Stop]] = {
 
 _WORDS: Final = frozenset({"text", "thought", "functionCall"})
 _UNSAID: Final = frozenset({"", "FINISH_REASON_UNSPECIFIED"})
+_PLAIN: Final = frozenset({"text", "thought"})
+"""Fields of a part that holds text and nothing beside it."""
 
 
 class GeminiDecoder:
@@ -55,14 +57,19 @@ class GeminiDecoder:
         self._id = ""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        if event.data == self._latest:  # its running counts make every chunk another one: this is the same, sent twice
+        if self.draft.tally.broken is not None:
             return []
-        self._latest = event.data
-        chunk = parse_object(event.data)
+        data = event.data
+        if data == self._latest:  # its running counts make every chunk another one: this is the same, sent twice
+            return []
+        self._latest = data
+        chunk = self.draft.read(data)
+        if chunk is None:
+            return []
         if chunk.get("error"):
             self._error = self._error or problem_in_stream(self.draft.origin.wire, chunk)
             return [StreamFailed(self._error)]
-        return self._chunk(chunk, event.data) if chunk else []
+        return self._chunk(chunk, data)
 
     def finish(self, complete: bool) -> Answer:
         failed = self._error is not None
@@ -83,27 +90,28 @@ class GeminiDecoder:
         return self.finish(True)
 
     def _chunk(self, chunk: Mapping[str, Any], data: bytes) -> list[StreamEvent]:
-        candidates = get_list(chunk, "candidates")
-        candidate = candidates[0] if candidates and isinstance(candidates[0], dict) else {}
+        candidates = chunk.get("candidates") or [{}]
+        candidate = candidates[0] if isinstance(candidates, list) else None
+        content = (candidate.get("content") or {}) if isinstance(candidate, dict) else None
+        parts = (content.get("parts") or []) if isinstance(content, dict) else None
+        if candidate is None or not isinstance(parts, list):
+            return self.draft.damage("a candidate holds no list of parts", data)
         events: list[StreamEvent] = []
-        parts = get_list(get_object(candidate, "content"), "parts")
         raw: list[msgspec.Raw] = []
         for index, part in enumerate(parts):
-            if not isinstance(part, dict):
-                continue
-            if part.keys() <= {"text", "thought"}:
+            if not isinstance(part, dict) or not isinstance(part.get("text", ""), str):
+                return self.draft.damage("a part is no object, or its text no text", data)
+            if ("text" in part and len(part) == 1) or part.keys() <= _PLAIN:
                 events += self._plain(part)
                 continue
             raw = raw or _raw_parts(data)
+            self.draft.tally.hold(len(raw[index]))
             events += self._close_open()
             events += self._single(part, raw[index])
-        said = get_text(candidate, "finishReason")
-        blocked = get_text(get_object(chunk, "promptFeedback"), "blockReason")
-        if said not in _UNSAID or blocked:
-            self._blocked = self._blocked or bool(blocked)
-            self._said = blocked or said
-            self.is_done = True
-            events += self._close_open()
+            if self.draft.broken is not None:
+                return events
+        if "finishReason" in candidate or "promptFeedback" in chunk:
+            events += self._end(candidate, chunk)
         self._model = get_text(chunk, "modelVersion") or self._model
         self._id = get_text(chunk, "responseId") or self._id
         usage = chunk.get("usageMetadata")
@@ -113,19 +121,31 @@ class GeminiDecoder:
                 events.append(UsageSeen(self.draft.usage(complete=True)))
         return events
 
+    def _end(self, candidate: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[StreamEvent]:
+        """What a chunk says of the answer's end: why the model stopped, or that the question was refused."""
+        said = get_text(candidate, "finishReason")
+        blocked = get_text(get_object(chunk, "promptFeedback"), "blockReason")
+        if said in _UNSAID and not blocked:
+            return []
+        self._blocked = self._blocked or bool(blocked)
+        self._said = blocked or said
+        self.is_done = True
+        return self._close_open()
+
     def _plain(self, part: Mapping[str, Any]) -> list[StreamEvent]:
         """Text without anything beside it: of the open part if that is of its kind."""
         kind: Literal["text", "reasoning"] = "reasoning" if part.get("thought") is True else "text"
         text = get_text(part, "text")
         if not text:
             return []
-        events: list[StreamEvent] = []
-        if self._open is None or self._open.kind != kind or self._whole:
-            events = self._close_open()
-            self._open = self.draft.open(kind)
-            if kind == "reasoning":  # what tells it apart goes back with it, for the answer goes back as it came
-                self._open.rest["thought"] = True
-        return events + self._open.add(text)
+        now = self._open
+        if now is not None and now.kind == kind and not self._whole:
+            return now.add(text)
+        events = self._close_open()
+        now = self._open = self.draft.open(kind)
+        if kind == "reasoning":  # what tells it apart goes back with it, for the answer goes back as it came
+            now.rest["thought"] = True
+        return events + now.add(text)
 
     def _single(self, part: Mapping[str, Any], whole: msgspec.Raw) -> list[StreamEvent]:
         """A part that stays by itself, with what came on it."""

@@ -15,7 +15,7 @@ import msgspec
 
 from ullage.codec.decode.draft import Draft, Growing, joined
 from ullage.codec.problems import problem_in_stream
-from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, parse_object, text_of
+from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, text_of
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError
 
@@ -33,7 +33,10 @@ _REASONING_DELTAS: Final = {
     "response.reasoning_summary_text.delta": "summary_index",
     "response.reasoning_text.delta": "content_index",
 }
+_DELTAS: Final = _TEXT_DELTAS | _CALL_DELTAS | _REASONING_DELTAS.keys()
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_LAST: Final = _ENDS | {"error", "response.error"}
+"""Events that are taken whatever their number is: gateways that make them themselves do not count."""
 _CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 
 
@@ -47,6 +50,8 @@ class ResponsesDecoder:
         self._sections: dict[int, tuple[str, int]] = {}
         self._items: set[int] = set()
         self._number = -1
+        self._has_gap = False
+        self._lacks_beginning = False
         self._refused = False
         self._error: ProviderError | None = None
         self._said = ""
@@ -54,32 +59,80 @@ class ResponsesDecoder:
         self._id = ""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        fields = parse_object(event.data)
-        kind = get_text(fields, "type") or event.name
+        if self.draft.tally.broken is not None:
+            return []
+        fields = self.draft.read(event.data)
+        if fields is None:
+            return []
+        kind = fields.get("type")
+        if not isinstance(kind, str) or not kind:
+            kind = event.name
+        if not kind:
+            return self._fail(fields) if fields.get("error") else self.draft.damage("a frame names no type", event.data)
         number = fields.get("sequence_number")
-        if isinstance(number, int):
-            if number <= self._number:
-                return []
+        if number == self._number + 1 and number:
             self._number = number
-        if kind in _TEXT_DELTAS:
-            return self._text(fields, refusal=kind == "response.refusal.delta")
-        if kind in _CALL_DELTAS:
-            growing = self._parts.get((_index(fields), 0))
-            return growing.add(get_text(fields, "delta")) if growing is not None and growing.kind == "call" else []
-        if kind in _REASONING_DELTAS:
-            return self._reasoning(fields, _REASONING_DELTAS[kind])
+        elif isinstance(number, int) and self._is_repeated(number, is_last=kind in _LAST):
+            return []
+        if kind in _DELTAS:
+            return self._delta(kind, fields, event)
         match kind:
             case "response.output_item.added":
                 return self._added(_index(fields), get_object(fields, "item"))
             case "response.output_item.done":
+                if not isinstance(fields.get("output_index"), int) or not isinstance(fields.get("item"), dict):
+                    return self.draft.damage("an item ends without its content", event.data)
                 return self._done(_index(fields), fields_of(event.data).get("item"))
             case "response.created" | "response.in_progress" | "response.queued":
                 self._name(get_object(fields, "response"))
             case "error" | "response.error":
                 return self._fail(fields)
             case _ if kind in _ENDS:
+                if not isinstance(fields.get("response"), dict):
+                    return self.draft.damage("it ends without its response", event.data)
                 return self._end(fields_of(event.data).get("response") or b"", get_object(fields, "response"))
         return []
+
+    def _is_repeated(self, number: int, *, is_last: bool) -> bool:
+        """Whether an event of this number came before. A number that is left out tells of a lost event.
+
+        A lost event is harmless where the items that end the answer say all of it again; ``_end`` decides that. Some
+        gateways number every event 0 (https://github.com/BerriAI/litellm/pull/28899) or leave numbers out
+        (https://github.com/ENTERPILOT/GoModel/pull/953).
+        """
+        if number == 0 and (is_last or self._number == 0):
+            return False
+        if number <= self._number:
+            self._has_gap = self._has_gap or number not in (self._number, self._number - 1)
+            return not is_last
+        self._has_gap = self._has_gap or (self._number >= 0 and number != self._number + 1)
+        self._number = number
+        return False
+
+    def _delta(self, kind: str, fields: Mapping[str, Any], event: ServerEvent) -> list[StreamEvent]:
+        """A piece of a part that has not ended. Where its beginning was lost, the item itself must say it again."""
+        index, text = fields.get("output_index"), fields.get("delta")
+        if not isinstance(index, int) or not isinstance(text, str):
+            return self.draft.damage("a piece of text names no item or holds no text", event.data)
+        if index in self._items:
+            return self.draft.damage(f"text comes for the item {index}, which has ended", event.data)
+        growing = self._parts.get((index, 0))
+        if growing is None:
+            self._lacks_beginning = True
+        if kind in _TEXT_DELTAS:
+            content = _index(fields, "content_index")
+            part = self._text_part(index, content) if content or growing is None else growing
+            if kind == "response.refusal.delta":
+                self._refused = True
+                part.rest["refusal"] = True
+            return part.add(text)
+        if kind in _CALL_DELTAS:
+            if growing is None:
+                return []
+            if growing.kind != "call":
+                return self.draft.damage(f"arguments come for the item {index}, which is no call", event.data)
+            return growing.add(text)
+        return self._reasoning(fields, _REASONING_DELTAS[kind])
 
     def finish(self, complete: bool) -> Answer:
         failed = self._error is not None
@@ -95,23 +148,22 @@ class ResponsesDecoder:
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
-        response = parse_object(body)
-        if response.get("error") and not response.get("output"):
+        response = self.draft.read(body)
+        if response is None:
+            return self.finish(False)
+        if (response.get("error") or response.get("type") == "error") and not response.get("output"):
             self._fail(response)
-        if response:
-            self._end(body, response)
+            return self.finish(False)
+        output = response.get("output")
+        if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
+            self.draft.damage("its output is no list of items", body)
+            return self.finish(False)
+        self._end(body, response)
         return self.finish(True)
 
     def _name(self, response: Mapping[str, Any]) -> None:
         self._model = get_text(response, "model") or self._model
         self._id = get_text(response, "id") or self._id
-
-    def _text(self, fields: Mapping[str, Any], *, refusal: bool) -> list[StreamEvent]:
-        growing = self._text_part(_index(fields), _index(fields, "content_index"))
-        if refusal:
-            self._refused = True
-            growing.rest["refusal"] = True
-        return growing.add(get_text(fields, "delta"))
 
     def _text_part(self, item: int, content: int) -> Growing:
         growing = self._parts.get((item, content))
@@ -153,6 +205,7 @@ class ResponsesDecoder:
         if raw is None or index in self._items or not item:
             return []
         self._items.add(index)
+        self.draft.tally.hold(len(raw))
         match text_of(item, "type"):
             case "message":
                 return self._message_done(index, item)
@@ -214,8 +267,13 @@ class ResponsesDecoder:
         whole = fields_of(data)
         self._name(response)
         events: list[StreamEvent] = []
-        for index, raw in enumerate(items_of(whole.get("output"))):
+        output = items_of(whole.get("output"))
+        for index, raw in enumerate(output):
             events += self._done(index, raw)
+            if self.draft.broken is not None:
+                return events
+        if response.get("status") != "failed" and self._has_lost(len(output)):
+            return [*events, *self.draft.damage("an event was lost, and its end does not say all of it again")]
         self.draft.note_usage(response.get("usage"), whole.get("usage"))
         reason = get_text(get_object(response, "incomplete_details"), "reason")
         self._said = reason or get_text(response, "status") or "completed"
@@ -225,6 +283,13 @@ class ResponsesDecoder:
         if response.get("status") == "failed" or response.get("error"):
             events += self._fail(response)
         return events
+
+    def _has_lost(self, items: int) -> bool:
+        """Whether an event was lost and the response that ends the answer, with ``items`` items, does not make up."""
+        if not self._has_gap and not self._lacks_beginning:
+            return False
+        is_whole = all(growing.is_whole for growing in self.draft.parts)
+        return not is_whole or (self._has_gap and items == 0)
 
     def _fail(self, fields: Mapping[str, Any]) -> list[StreamEvent]:
         self._error = self._error or problem_in_stream(self.draft.origin.wire, fields)

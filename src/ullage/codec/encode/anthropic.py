@@ -27,6 +27,7 @@ from ullage.codec.encode.blocks import (
     json_object,
     merged,
     nested,
+    params_of,
 )
 from ullage.codec.encode.media import Held, locate, named_text, stand_in
 from ullage.messages import (
@@ -70,7 +71,7 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
     said: list[tuple[str, object]] = [("max_tokens", options.max_output), ("temperature", options.temperature)]
     if options.effort is not None:
         said.append(("output_config", {**nested(request.params, "output_config"), "effort": options.effort}))
-    params = merged({"max_tokens": MAX_OUTPUT, **request.params}, said)
+    params = merged({"max_tokens": MAX_OUTPUT, **params_of(request)}, said)
     if request.stream:
         params["stream"] = True
     return Encoded("/messages", _headers(options), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
@@ -94,7 +95,7 @@ def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, opti
     """The body of a ``count_tokens`` call for the same request."""
     blocks = Blocks()
     body = _body(request, policy, options, blocks)
-    params = {name: value for name, value in request.params.items() if name not in _UNCOUNTED}
+    params = {name: value for name, value in params_of(request).items() if name not in _UNCOUNTED}
     return Encoded(
         "/messages/count_tokens", _headers(options), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent)
     )

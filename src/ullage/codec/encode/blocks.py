@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from ullage.codec.params import unowned
 from ullage.codec.raw import Fields, fields_of, parse
 from ullage.codec.repair_targets import Target, target_of
 from ullage.messages import Message, ProviderData, ReasoningPart, Request, Tool
@@ -43,7 +44,8 @@ class CacheMarks:
 class Options:
     """What a call asks for besides its content, in one vocabulary; each encoder spells it for its wire.
 
-    They win over ``Request.params``, which hold the wire's own spelling and pass through. ``None`` is not said.
+    They win over ``Request.params``, which hold the wire's own spelling and pass through, but for fields that the
+    encoder makes itself. ``None`` is not said.
     ``max_output`` and ``thinking_budget`` are tokens. ``media`` holds bytes of images and files by their ``source``.
     ``include_usage`` asks a Chat stream for its usage; off for servers that refuse the field. ``stateless`` has the
     Responses wire keep nothing and give its reasoning encrypted. ``betas`` are Anthropic's beta names.
@@ -218,6 +220,11 @@ def is_whole(tool: Tool) -> bool:
 def drop(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields without these."""
     return {name: raw for name, raw in fields.items() if name not in names}
+
+
+def params_of(request: Request) -> Mapping[str, object]:
+    """The request's params without the fields that the encoder of its wire makes itself, whoever set them."""
+    return unowned(request.params, request.wire)
 
 
 def merged(params: Mapping[str, object], said: Iterable[tuple[str, object]]) -> dict[str, object]:

@@ -24,6 +24,7 @@ from ullage.codec.encode.blocks import (
     is_whole,
     merged,
     nested,
+    params_of,
     text_in,
 )
 from ullage.codec.encode.media import locate, named_text, stand_in
@@ -60,11 +61,11 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
     body: dict[str, object] = {"model": request.model, "messages": messages}
     if tools:
         body["tools"] = tools
-    params = merged(request.params, _said(request, options, blocks))
+    params = merged(params_of(request), _said(request, options, blocks))
     if request.stream:
         params["stream"] = True
         if options.include_usage:
-            params["stream_options"] = {"include_usage": True, **nested(request.params, "stream_options")}
+            params["stream_options"] = {**nested(request.params, "stream_options"), "include_usage": True}
         else:
             params.pop("stream_options", None)
     return Encoded("/chat/completions", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))

@@ -24,6 +24,7 @@ from ullage.codec.encode.blocks import (
     json_object,
     merged,
     nested,
+    params_of,
 )
 from ullage.codec.encode.media import Held, locate, named_text, stand_in
 from ullage.codec.raw import parse
@@ -94,7 +95,7 @@ def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: B
         body["systemInstruction"] = {"parts": system}
     if tools:
         body["tools"] = tools
-    return merged({**body, **request.params}, [("generationConfig", _generation(request, options))])
+    return merged({**body, **params_of(request)}, [("generationConfig", _generation(request, options))])
 
 
 def call_names(messages: Sequence[Message]) -> dict[str, str]:

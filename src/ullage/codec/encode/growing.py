@@ -181,8 +181,7 @@ _WIRES: Final[Mapping[str, type[GrowingMessages]]] = {
 
 def can_grow(request: Request, options: Options) -> bool:
     """Whether the messages of this request can be encoded one after the other, and stand where the wire has them."""
-    wire = _WIRES.get(request.wire)
-    if wire is None or wire.field in request.params:
+    if request.wire not in _WIRES:
         return False
     return options.cache is None or options.cache.messages >= 0  # below 0, all turns are marked
 

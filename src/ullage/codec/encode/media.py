@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
 
 from ullage.codec.bodies.parts import data_url
 from ullage.codec.encode.blocks import Blocks, Sending
 from ullage.messages import FilePart, ImagePart
+
+_FILE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,255}")
+"""A name of a file that a provider holds: ``file-abc`` (OpenAI), ``file_abc`` (Anthropic), ``files/abc`` (Gemini)."""
 
 
 class Held(NamedTuple):
@@ -36,7 +40,7 @@ def locate(sending: Sending, part: ImagePart | FilePart) -> Held | None:
         return Held(inline_mime or mime, data=data)
     if source.startswith(("https://", "http://", "gs://")):
         return Held(mime, url=source)
-    if not source or source.startswith("blake2b:"):
+    if not _FILE_ID.fullmatch(source):  # nothing, a hash, bytes that are not kept here, a path of this machine
         return None
     return Held(mime, file_id=source)
 

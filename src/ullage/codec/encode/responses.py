@@ -1,8 +1,8 @@
 """Requests for OpenAI Responses: the inverse of ``codec.bodies.responses``.
 
 https://platform.openai.com/docs/api-reference/responses/create. Everything is sent each time and nothing kept on the
-other side, unless the request says otherwise: ``store`` is false and reasoning comes encrypted. An item that names
-itself is refused without the reasoning that stood before it, so it loses its id where that is kept back.
+other side, unless the request continues a stored one: ``store`` is false and reasoning comes encrypted. An item that
+names itself is refused without the reasoning that stood before it, so it loses its id where that is kept back.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ullage.codec.encode.blocks import (
     is_whole,
     merged,
     nested,
+    params_of,
     text_in,
 )
 from ullage.codec.encode.media import locate, named_text, stand_in
@@ -46,9 +47,7 @@ from ullage.reasoning import ReasoningPolicy
 
 _BLOCK_FIELDS: Final = frozenset({"annotations", "logprobs", "refusal"})
 """Fields of a text that belong to its block of content; all others belong to the message around it."""
-_COUNTED: Final = frozenset(
-    {"conversation", "parallel_tool_calls", "previous_response_id", "reasoning", "text", "tool_choice", "truncation"}
-)
+_COUNTED: Final = frozenset({"parallel_tool_calls", "reasoning", "text", "tool_choice", "truncation"})
 """https://platform.openai.com/docs/api-reference/responses/input-tokens"""
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 
@@ -67,13 +66,12 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
         said.append(("reasoning", {**nested(request.params, "reasoning"), "effort": options.effort}))
     if options.thinking_budget is not None:
         blocks.miss("thinking_budget")
-    params = merged(request.params, said)
+    params = merged(params_of(request), said)
     if options.stateless and not request.chained:
-        params.setdefault("store", False)
-        if params["store"] is False:
-            included = params.get("include")
-            listed = list(included) if isinstance(included, list) else []
-            params["include"] = listed if _ENCRYPTED in listed else [*listed, _ENCRYPTED]
+        params["store"] = False
+        included = params.get("include")
+        listed = list(included) if isinstance(included, list) else []
+        params["include"] = listed if _ENCRYPTED in listed else [*listed, _ENCRYPTED]
     if request.stream:
         params["stream"] = True
     return Encoded("/responses", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
@@ -83,7 +81,7 @@ def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, opti
     """The body of an ``input_tokens`` call for the same request."""
     blocks = Blocks()
     body = _body(request, policy, options, blocks)
-    params = {name: value for name, value in request.params.items() if name in _COUNTED}
+    params = {name: value for name, value in params_of(request).items() if name in _COUNTED}
     return Encoded(
         "/responses/input_tokens", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent)
     )

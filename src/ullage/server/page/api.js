@@ -52,6 +52,7 @@ export class Api {
       this.asked = null;
     });
     sessionStorage.setItem(KEY, await this.asked);
+    this.onToken?.();
   }
 
   /** The JSON that a request is answered with; `null` for none. */
@@ -82,7 +83,10 @@ export class Api {
       withdraw: (message) => this.call("DELETE", `${at}/queue/${encodeURIComponent(message)}`),
       cancel: (tools) => this.post(`${at}/cancel`, tools ? { tools } : {}),
       resume: () => this.post(`${at}/resume`),
-      approve: (call, approved, note) => this.post(`${at}/approvals/${encodeURIComponent(call)}`, { approved, note }),
+      questions: async () => (await this.get(`${at}/approvals`)).approvals,
+      approve: (call, answer) => this.post(`${at}/approvals/${encodeURIComponent(call)}`, answer),
+      grants: async () => (await this.get(`${at}/grants`)).grants,
+      revoke: (grant) => this.call("DELETE", `${at}/grants/${encodeURIComponent(grant)}`),
       set: (settings) => this.call("PATCH", `${at}/settings`, settings),
       compact: (instructions) => this.post(`${at}/compact`, { instructions }),
       uncompact: (compaction) => this.post(`${at}/uncompact`, { compaction }),
@@ -92,6 +96,7 @@ export class Api {
     };
   }
 
+  access = () => this.get("/access");
   sessions = (before) => this.get(`/sessions?limit=100${before ? `&before=${before}` : ""}`);
   begin = (wanted) => this.post("/sessions", wanted);
 

@@ -102,8 +102,8 @@ export class Composer {
       { class: "waiting", "data-queued": one.id },
       h("span", { class: "tag", title: one.kind === "steer" ? "Goes in before the next model call" : "Waits until the turn is over" }, KINDS[one.kind]),
       h("span", { class: "waiting-text" }, firstLine(text, 140)),
-      button("Edit", () => this.edit_(one.id), { kind: "small bare", "aria-label": `Edit: ${firstLine(text, 40)}` }),
-      button("Withdraw", () => this.withdraw(one.id), { kind: "small bare", "aria-label": `Withdraw: ${firstLine(text, 40)}` }),
+      button("Edit", () => this.edit_(one.id), { kind: "small bare", "data-needs": "write", "aria-label": `Edit: ${firstLine(text, 40)}` }),
+      button("Withdraw", () => this.withdraw(one.id), { kind: "small bare", "data-needs": "write", "aria-label": `Withdraw: ${firstLine(text, 40)}` }),
     );
   }
 

@@ -57,7 +57,7 @@ export function ask(title, { hint = "", label, secret = false, confirm = "Go on"
 /** Asks for the server's token, again and again: nothing works without it. */
 export async function askForToken(wasWrong) {
   for (;;) {
-    const token = await ask("Token", { label: "Token", secret: true, hint: wasWrong ? "The server does not take this token." : "The server asks for the token it was started with. It is kept until this tab is closed." });
+    const token = await ask("Token", { label: "Token", secret: true, hint: wasWrong ? "The server does not take this token." : "The server asks for a token; `ullage token add` makes one. It is kept until this tab is closed." });
     if (token?.trim()) return token.trim();
   }
 }

@@ -74,6 +74,7 @@ export class Following {
   catchUp() {
     this.isCaughtUp = true;
     this.ledger.open(this.state.open);
+    this.ledger.interrupt(this.state.state === "interrupted", this.state.note);
     this.conversation.redraw();
     this.ledger.changed("queue");
     this.ledger.changed("compactions");

@@ -77,3 +77,6 @@ export function firstLine(text, length = 90) {
   const line = text.slice(0, 4 * length).trim().split("\n", 1)[0];
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 }
+
+/** Text with every character spelled that is invisible, moves a cursor or turns the direction of writing. */
+export const visible = (text) => text.replace(/(?![\n\t ])[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, "0")}`);

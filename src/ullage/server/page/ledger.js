@@ -26,6 +26,7 @@ export class Ledger {
     this.rewoundFrom = [];
     this.turn = "";
     this.paused = null;
+    this.interrupted = false; // nothing works on the turn: the process that did has ended
     this.activity = "idle";
     this.compacting = "";
     this.model = "";
@@ -74,6 +75,7 @@ export class Ledger {
   apply(event) {
     if (event.seq && event.seq <= this.seq) return;
     if (event.seq) this.seq = event.seq;
+    this.interrupt(false);
     HANDLERS[event.type]?.(this, event);
   }
 
@@ -124,6 +126,19 @@ export class Ledger {
     this.changed("item", key);
   }
 
+  /** Says that the turn waits for a resume, until anything happens in it. */
+  interrupt(interrupted, note = "") {
+    if (interrupted === this.interrupted) return;
+    this.interrupted = interrupted;
+    const key = "interrupted";
+    if (!interrupted) this.drop(key);
+    else {
+      this.items.set(key, { key, kind: "mark", event: { type: "interrupted", note }, at: 0 });
+      this.changed("item", key);
+    }
+    this.settle();
+  }
+
   drop(key) {
     if (this.items.delete(key)) this.changed("item", key);
   }
@@ -145,6 +160,7 @@ export class Ledger {
     const isRunning = [...this.tools.values()].some((tool) => tool.state === "running");
     if (this.compacting) this.activity = "compacting";
     else if (this.paused) this.activity = "waiting";
+    else if (this.interrupted) this.activity = "interrupted";
     else if (!this.turn) this.activity = "idle";
     else this.activity = isRunning ? "executing_tools" : "streaming";
     this.changed("state");
@@ -209,6 +225,7 @@ const HANDLERS = {
   },
   call_retried: (to, event) => to.mark(event),
   request_repaired: (to, event) => to.mark(event),
+  tool_server_noticed: (to, event) => to.mark(event),
   tool_started: (to, event) => {
     to.tool(event.call_id, { state: "running", since: event.at });
     to.settle();
@@ -247,10 +264,12 @@ const HANDLERS = {
     to.compacting = "";
     to.settle();
   },
-  approval_asked: (to, event) => to.tool(event.call_id, { state: "asked", reason: event.reason ?? "" }),
+  approval_asked: (to, event) => to.tool(event.call_id, { state: "asked", asked: event.seq }),
   approval_given: (to, event) => {
-    to.tool(event.call_id, { state: event.approved ? "approved" : "denied", reason: "" });
+    to.tool(event.call_id, { state: event.approved ? "approved" : "denied" });
   },
+  grant_given: (to) => to.changed("grants"),
+  grant_revoked: (to) => to.changed("grants"),
   reading_taken: (to, event) => {
     to.near = event;
     to.changed("reading");
@@ -301,6 +320,8 @@ const HANDLERS = {
     to.changed("redraw");
   },
   forked: (to, event) => to.mark(event),
+  imported: (to, event) => to.mark(event),
+  row_damaged: (to, event) => to.mark(event),
 };
 
 function rewind(to, event) {

@@ -1,5 +1,6 @@
 // The page: which session is shown, what a person asks for, and what the server says to it.
 
+import { Access } from "./access.js";
 import { Api, Refusal, Unreachable } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
@@ -7,6 +8,7 @@ import { ask, askForToken, confirm, notice, showHelp, showWhere } from "./dialog
 import { announce, byId, replace } from "./dom.js";
 import { Following } from "./follow.js";
 import { firstLine, interval, number, share } from "./format.js";
+import { Grants } from "./grants.js";
 import { keysAreOn, listen, switchKeys } from "./keyboard.js";
 import { Ledger } from "./ledger.js";
 import { drawLook, takeFiles } from "./look.js";
@@ -16,11 +18,12 @@ import { Settings } from "./settings.js";
 import { setUpTheme } from "./theme.js";
 
 const CONNECTIONS = { none: "", connecting: "connecting …", live: "live", waiting: "connection lost, trying again", gone: "session is gone" };
-const ACTIVITIES = { idle: "", streaming: "answering …", executing_tools: "tools run …", compacting: "compacting …", waiting: "waits" };
+const ACTIVITIES = { idle: "", streaming: "answering …", executing_tools: "tools run …", compacting: "compacting …", waiting: "waits", interrupted: "interrupted" };
 
 class Page {
   constructor() {
     this.api = new Api(askForToken);
+    this.access = new Access(this.api);
     this.following = null;
     this.looked = null;
     this.acts = this.actions();
@@ -34,6 +37,11 @@ class Page {
     });
     this.sessions = new SessionList(this.api, (id) => this.go(id));
     this.settings = new Settings(byId("settings"), { load: () => this.remote.settings(), save: (changes) => this.act((to) => to.set(changes)) });
+    this.grants = new Grants(byId("grants"), { load: () => this.remote.grants(), revoke: (id) => this.act((to) => to.revoke(id)) });
+  }
+
+  showGrants() {
+    if (this.remote && byId("grants-fold").open) this.grants.show().catch(tell);
   }
 
   get remote() {
@@ -50,6 +58,7 @@ class Page {
     byId("help").onclick = () => showHelp(keysAreOn(), switchKeys);
     byId("brief").onclick = () => this.tab("window");
     byId("settings-fold").ontoggle = (event) => event.target.open && this.remote && this.settings.show().catch(tell);
+    byId("grants-fold").ontoggle = () => this.showGrants();
     for (const button of byId("tabs").children) button.onclick = () => this.tab(button.dataset.tab);
     this.theme = setUpTheme(byId("theme"));
     this.tab("conversation");
@@ -61,6 +70,7 @@ class Page {
 
   async arrive() {
     try {
+      await this.access.load();
       const sessions = await this.sessions.load();
       const wanted = fromAddress() || sessions[0]?.id;
       if (wanted) await this.follow(wanted);
@@ -123,6 +133,7 @@ class Page {
     this.composer.open(id);
     byId("menu").hidden = false;
     byId("settings-fold").open = false;
+    byId("grants-fold").open = false;
     byId("title").textContent = id;
     byId("subtitle").textContent = "";
     await this.openUntilItAnswers(following);
@@ -156,6 +167,11 @@ class Page {
   }
 
   async begin() {
+    const reason = this.access.lacks("write");
+    if (reason) {
+      notice(reason);
+      return null;
+    }
     this.composer.box.focus();
     const id = await this.beginSession();
     if (id) {
@@ -191,6 +207,7 @@ class Page {
     this.following?.changed(what, key);
     if (what === "state" || what === "queue") this.standing();
     if (what === "reading") this.brief();
+    if (what === "grants") this.showGrants();
     if (what === "ended") this.sessions.load().catch(() => {});
   }
 
@@ -247,7 +264,8 @@ class Page {
       resume: () => this.act((to) => to.resume()),
       compact: (instructions) => this.act((to) => to.compact(instructions)),
       uncompact: (compaction) => this.act((to) => to.uncompact(compaction)),
-      approve: (call, approved, note) => this.act((to) => to.approve(call, approved, note)),
+      questions: () => this.act((to) => to.questions()),
+      approve: (call, answer) => this.act((to) => to.approve(call, answer)),
       pin: (message, pinned) => this.act((to) => to.pin(message, pinned)),
       explain: (message) => this.act(async (to) => showWhere(await to.explain(message))),
       rewrite: (text) => this.composer.put(text),

@@ -49,6 +49,7 @@ function describe(item, acts) {
     case "pruned":
       return pruned(event, acts);
     case "turn_paused":
+    case "interrupted":
       return paused(event, acts);
     case "turn_resumed":
       return { kind: "quiet", text: "Resumed" };
@@ -78,16 +79,34 @@ function ofCall(event) {
       return { kind: "quiet", text: `Settings: ${Object.entries(event.settings).map(setting).join(", ")}` };
     case "rewound":
       return { kind: "stop", text: "Rewound: what came after is no longer in view" };
+    case "tool_server_noticed":
+      return { kind: "warn", text: ofServer(event) };
     case "rule_flipped":
       return { kind: "quiet", text: `Reasoning is ${event.kept ? "kept" : "left out"} by the provider, as the actual shows (${signed(event.residual)})` };
     case "forked":
-      return { kind: "quiet", text: `Forked from ${event.origin}` };
+      return { kind: "quiet", text: `Forked from ${event.origin}${without(event)}` };
+    case "row_damaged":
+      return { kind: "warn", text: `Event ${event.seq} of this session can't be read and is left out: ${event.why}` };
+    case "imported":
+      return { kind: "quiet", text: `Imported from ${event.origin || "a file"}${without(event)}` };
     default:
       return { kind: "quiet", text: event.type.replaceAll("_", " ") };
   }
 }
 
+function ofServer(event) {
+  const name = `MCP server ${event.server}`;
+  if (event.problem) return `${name} can't be used, so its tools are missing: ${event.problem.replace(/\.$/, "")}. It is tried again.`;
+  const tools = [["new", event.added], ["gone", event.removed], ["changed", event.changed]]
+    .filter(([, names]) => names?.length)
+    .map(([what, names]) => `${what} ${some(names)}`);
+  const told = [tools.length ? `its tools changed (${tools.join("; ")})` : "", event.notes?.length ? some(event.notes) : ""];
+  return `${name}: ${told.filter(Boolean).join("; ") || "it can be used now"}`;
+}
+
+const some = (names) => names.slice(0, 5).join(", ") + (names.length > 5 ? `, and ${names.length - 5} more` : "");
 const setting = ([name, value]) => `${name} = ${value === null ? "default" : JSON.stringify(value)}`;
+const without = (event) => (event.dropped?.length ? `, without ${event.dropped.join(", ")}` : "");
 const withNote = (text, note) => (note ? `${text}: ${note}` : text);
 const fromTo = (event) => (event.before == null || event.after == null ? "" : ` ${number(event.before)} → ${number(event.after)} tokens`);
 
@@ -101,20 +120,21 @@ function compacted(event, acts) {
   return {
     kind: "compaction",
     text,
-    actions: [button("Undo", () => acts.uncompact(event.compaction), { kind: "small", hint: "Bring the earlier messages back into view" })],
+    actions: [button("Undo", () => acts.uncompact(event.compaction), { kind: "small", "data-needs": "write", hint: "Bring the earlier messages back into view" })],
     more: summary ? { label: "What the model sees instead", node: longText(summary, { tag: "div" }) } : null,
   };
 }
 
 function pruned(event, acts) {
   const saved = event.saved == null ? "" : ` · ${number(event.saved)} tokens freed`;
-  const actions = event.prune ? [button("Undo", () => acts.uncompact(event.prune), { kind: "small", hint: "Bring the results back into view" })] : [];
+  const actions = event.prune ? [button("Undo", () => acts.uncompact(event.prune), { kind: "small", "data-needs": "write", hint: "Bring the results back into view" })] : [];
   return { kind: "compaction", text: `Pruned ${counted(event.parts.length, "old tool result")}${saved}${fromTo(event)}`, actions };
 }
 
 function paused(event, acts) {
-  const resume = button("Resume", acts.resume, { kind: "small", hint: "Go on from here" });
-  return { kind: "warn", text: withNote(PAUSES[event.reason] ?? event.reason, event.note), actions: [resume] };
+  const resume = button("Resume", acts.resume, { kind: "small", "data-needs": "write", hint: "Continue from here" });
+  const why = event.type === "interrupted" ? "Interrupted" : (PAUSES[event.reason] ?? event.reason);
+  return { kind: "warn", text: withNote(why, event.note), actions: [resume] };
 }
 
 function returned(item, acts) {

@@ -1,8 +1,9 @@
 // One message as nodes: what a person said, what the model answered, its reasoning folded, its tool calls with what
 // came back.
 
+import { Approvals } from "./approvals.js";
 import { button, h } from "./dom.js";
-import { bytes, counted, firstLine, fullTime, number, when } from "./format.js";
+import { bytes, counted, firstLine, fullTime, number, visible, when } from "./format.js";
 import { longText, Prose } from "./text.js";
 
 const WHO = { user: "You", assistant: "Answer", system: "System note", tool: "Tool result" };
@@ -10,7 +11,7 @@ const ORIGINS = { summary: "Summary", injected: "Reminder" };
 const AWAY = { summarised: "summarised", dropped: "left out", rewound: "rewound" };
 const TOOL_STATES = {
   running: "running …",
-  asked: "waits for your word",
+  asked: "needs your approval",
   approved: "approved",
   finished: "",
   failed: "failed",
@@ -26,6 +27,7 @@ export class Drawing {
   constructor(ledger, acts) {
     this.ledger = ledger;
     this.acts = acts;
+    this.approvals = new Approvals(acts);
     this.opened = new Map();
     this.tokens = new Map(); // message or part id -> tokens, of what was looked up
   }
@@ -62,7 +64,7 @@ export class Drawing {
       h(
         "span",
         { class: "message-acts" },
-        button(isPinned ? "Unpin" : "Pin", () => this.acts.pin(message.id, !isPinned), { kind: "small bare", hint: "No compaction touches a pinned message" }),
+        button(isPinned ? "Unpin" : "Pin", () => this.acts.pin(message.id, !isPinned), { kind: "small bare", "data-needs": "write", hint: "No compaction touches a pinned message" }),
         button("Where?", () => this.acts.explain(message.id), { kind: "small bare", hint: "Where this message is: in view, cleared, summarised" }),
       ),
       item.at ? h("time", { title: fullTime(item.at) }, when(item.at)) : null,
@@ -110,20 +112,20 @@ export class Drawing {
     const label = h(
       "span",
       { class: "call" },
-      h("strong", {}, part.name),
-      h("span", { class: "arguments" }, firstLine(compact(part.arguments ?? ""), 160)),
+      h("strong", {}, visible(part.name)),
+      h("span", { class: "arguments" }, firstLine(visible(compact(part.arguments ?? "")), 160)),
       tokens === undefined ? null : h("span", { class: "tokens" }, `${number(tokens)} tokens`),
       isCleared ? h("span", { class: "tag" }, "pruned") : isAway ? h("span", { class: "tag" }, "summarised") : null,
       TOOL_STATES[state] ? h("span", { class: `tag state-${state}` }, TOOL_STATES[state]) : null,
     );
     const fold = this.fold(part.id, label, () => this.callBody(part, result, known), { kind: `tool state-${state}`, message: result?.message });
-    return state === "asked" ? h("div", {}, fold, this.approval(part, known)) : fold;
+    return state === "asked" ? h("div", {}, fold, this.approvals.box(part, known.asked)) : fold;
   }
 
   callBody(part, result, known) {
     return [
       h("h4", {}, "Arguments"),
-      longText(pretty(part.arguments ?? ""), { first: 3_000 }),
+      longText(visible(pretty(part.arguments ?? "")), { first: 3_000 }),
       known.child ? h("p", { class: "media" }, `Runs an agent of its own: ${known.child}`) : null,
       result ? [h("h4", {}, result.part.is_error ? "Result: an error" : "Result"), this.result(result.part, known)] : null,
     ];
@@ -135,18 +137,6 @@ export class Drawing {
       known.size ? h("p", { class: "media" }, `Of ${bytes(known.size)}; the rest is kept and the model can read it`) : null,
       part.cleared || this.ledger.cleared.has(part.id) ? h("p", { class: "media" }, "Pruned: the model no longer sees this.") : null,
     ];
-  }
-
-  approval(part, known) {
-    const note = h("input", { type: "text", placeholder: "Why not? (said to the model)", "aria-label": `Why ${part.name} is denied` });
-    return h(
-      "div",
-      { class: "approval", role: "group", "aria-label": `Approve ${part.name}?` },
-      h("span", {}, known.reason || `May ${part.name} run?`),
-      button("Approve", () => this.acts.approve(part.call_id, true, ""), { kind: "primary" }),
-      button("Deny", () => this.acts.approve(part.call_id, false, note.value)),
-      note,
-    );
   }
 
   /** A fold whose body is made when it is first opened. */

@@ -77,7 +77,7 @@ export class Panel {
 
 /** The form that asks for a compaction. */
 export function compactForm(acts) {
-  const instructions = h("input", { id: "compact-instructions", type: "text", placeholder: "Keep in the summary …", "aria-label": "Instructions for the summary" });
+  const instructions = h("input", { id: "compact-instructions", "data-needs": "write", type: "text", placeholder: "Keep in the summary …", "aria-label": "Instructions for the summary" });
   const submit = async (event) => {
     event.preventDefault();
     if (await acts.compact(instructions.value)) {
@@ -85,6 +85,6 @@ export function compactForm(acts) {
       announce("Compaction asked for");
     }
   };
-  return h("form", { class: "compact", onsubmit: submit }, instructions, h("button", { type: "submit", class: "button", id: "compact" }, "Compact"));
+  return h("form", { class: "compact", onsubmit: submit }, instructions, h("button", { type: "submit", class: "button", id: "compact", "data-needs": "write" }, "Compact"));
 }
 

@@ -89,7 +89,7 @@ export class SessionList {
   }
 }
 
-const ACTIVITIES = { idle: "at rest", streaming: "at work", executing_tools: "tools run", compacting: "compacting", waiting: "waits" };
+const ACTIVITIES = { idle: "at rest", streaming: "at work", executing_tools: "tools run", compacting: "compacting", waiting: "waits", interrupted: "interrupted" };
 
 function setDot(dot, activity) {
   dot.dataset.state = activity;

@@ -27,16 +27,17 @@ export class Settings {
     this.draw(await this.load());
   }
 
-  draw({ own, effective }) {
+  draw({ own, effective, warnings = [] }) {
     this.fields = SHOWN.filter(([key]) => key in effective).map(([key, kind, meaning]) => field(key, kind, meaning, effective[key], key in own));
     const submit = (event) => {
       event.preventDefault();
       this.submit();
     };
     const lines = this.fields.map(({ node, key, isOwn }) =>
-      h("div", { class: "setting" }, node, isOwn ? button("Default", () => this.send({ [key]: null }), { kind: "small bare", hint: `Take ${key} back to its default`, "aria-label": `Take ${key} back to its default` }) : null),
+      h("div", { class: "setting" }, node, isOwn ? button("Default", () => this.send({ [key]: null }), { kind: "small bare", "data-needs": "admin", hint: `Take ${key} back to its default`, "aria-label": `Take ${key} back to its default` }) : null),
     );
-    replace(this.node, h("form", { onsubmit: submit }, lines, h("button", { type: "submit", class: "button" }, "Change settings")));
+    const warned = warnings.map((text) => h("p", { class: "warning", role: "alert" }, text));
+    replace(this.node, ...warned, h("form", { onsubmit: submit }, lines, h("button", { type: "submit", class: "button", "data-needs": "admin" }, "Change settings")));
   }
 
   submit() {
@@ -58,9 +59,9 @@ function field(key, kind, meaning, value, isOwn) {
   const id = `setting-${key}`;
   const before = kind === "check" ? Boolean(value) : String(value ?? "");
   let input;
-  if (kind === "check") input = h("input", { id, type: "checkbox", checked: before });
-  else if (Array.isArray(kind)) input = h("select", { id }, kind.map((one) => h("option", { value: one, selected: one === before }, one)));
-  else input = h("input", { id, type: "text", value: before, placeholder: "default", autocomplete: "off", spellcheck: "false" });
+  if (kind === "check") input = h("input", { id, "data-needs": "admin", type: "checkbox", checked: before });
+  else if (Array.isArray(kind)) input = h("select", { id, "data-needs": "admin" }, kind.map((one) => h("option", { value: one, selected: one === before }, one)));
+  else input = h("input", { id, "data-needs": "admin", type: "text", value: before, placeholder: "default", autocomplete: "off", spellcheck: "false" });
   input.setAttribute("aria-describedby", `${id}-meaning`);
   const label = h("label", { htmlFor: id }, key.replaceAll("_", " "));
   const node = h("div", { class: `field ${kind === "check" ? "check" : ""}` }, label, input, h("small", { id: `${id}-meaning` }, meaning));

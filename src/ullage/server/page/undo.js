@@ -10,7 +10,7 @@ export function drawUndoable(node, compactions, acts) {
   replace(
     node,
     newest.length
-      ? h("ul", { class: "undoable", "aria-label": "Compactions and prunes" }, newest.map((one) => h("li", {}, line(one), button("Undo", () => acts.uncompact(one.id), { kind: "small bare", hint: "Bring back the view from before it" }))))
+      ? h("ul", { class: "undoable", "aria-label": "Compactions and prunes" }, newest.map((one) => h("li", {}, line(one), button("Undo", () => acts.uncompact(one.id), { kind: "small bare", "data-needs": "write", hint: "Bring back the view from before it" }))))
       : null,
   );
 }

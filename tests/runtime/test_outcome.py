@@ -1,5 +1,5 @@
 from ullage.messages import Message, Role, TextPart
-from ullage.runtime.session import last_words
+from ullage.runtime.outcome import last_words
 
 
 def said(role: Role, text: str, origin: str = "said") -> Message:

@@ -1,0 +1,138 @@
+"""The events that bring a copied session to rest: nothing in it is unfinished, allowed or on its way any more.
+
+A copy is a fork, or a session made of an exported file. What its events leave open belongs to another driver, and what
+they allow was allowed by another person, so the copy begins with neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from ullage.agent.closing import UNKNOWN, closed
+from ullage.agent.grants import Grant
+from ullage.agent.loop import Loop, OpenCall, apply
+from ullage.events import (
+    CallEnded,
+    CallStarted,
+    Cancelled,
+    CompactionRolledBack,
+    Event,
+    GrantRevoked,
+    Purpose,
+    QueueLeft,
+    SettingsChanged,
+    TurnEnded,
+)
+
+Keep = Callable[[Mapping[str, object]], Mapping[str, object]]
+"""Which of a session's own settings a copy keeps, perhaps with less in them."""
+
+COPIED: Final = "Not run: this session was copied before this call was started."
+ENDED: Final = "The session was copied while this turn was unfinished."
+
+
+class Resting(NamedTuple):
+    """``events`` bring the copy to rest. ``dropped`` names, for a person, what it does not have."""
+
+    events: tuple[Event, ...]
+    dropped: tuple[str, ...]
+
+
+class Copy:
+    """A fold of the events that are copied."""
+
+    def __init__(self) -> None:
+        self.loop = Loop()
+        self._calls: dict[str, Purpose] = {}
+
+    def add(self, event: Event) -> None:
+        """Take in the next event."""
+        self.loop = apply(self.loop, event)
+        match event:
+            case CallStarted():
+                self._calls[event.call] = event.purpose
+            case CallEnded():
+                self._calls.pop(event.call, None)
+            case _:
+                pass
+
+    def add_all(self, events: Iterable[Event]) -> Copy:
+        """Take in these events, in order."""
+        for event in events:
+            self.add(event)
+        return self
+
+    def resting(self, keep: Keep) -> Resting:
+        """What brings these events to rest."""
+        events, dropped = list[Event](), list[str]()
+        for part in (self._work(), self._tools(), self._turn(), self._queue(), self._grants(), self._settings(keep)):
+            events += part.events
+            dropped += part.dropped
+        return Resting(tuple(events), tuple(dropped))
+
+    def _work(self) -> Resting:
+        """Model calls and a compaction in progress."""
+        events: list[Event] = []
+        dropped: list[str] = []
+        if self.loop.compaction:
+            events.append(CompactionRolledBack(compaction=self.loop.compaction, reason="copied"))
+            dropped.append("a compaction in progress: rolled back")
+        for call, purpose in self._calls.items():
+            events.append(CallEnded(call=call, purpose=purpose, outcome="cancelled", error="the session was copied"))
+            dropped.append(f"a model call in progress ({purpose})")
+        return Resting(tuple(events), tuple(dropped))
+
+    def _tools(self) -> Resting:
+        """Tool calls without a result, and with them the answers to questions for approval."""
+        events: list[Event] = []
+        for call in self.loop.open:
+            events += _closed(call)
+        return Resting(tuple(events), tuple(f"an open call of {call.name}" for call in self.loop.open))
+
+    def _turn(self) -> Resting:
+        """The turn, and commands that wait for a driver."""
+        loop, events, dropped = self.loop, list[Event](), list[str]()
+        if loop.turn:
+            events.append(TurnEnded(turn=loop.turn, reason="other", note=ENDED, steps=loop.steps))
+            dropped.append("an unfinished turn")
+        if loop.cancel or loop.compact_asked is not None:
+            events.append(Cancelled())
+            dropped += ["a cancel"] if loop.cancel else []
+            dropped += ["a requested compaction"] if loop.compact_asked is not None else []
+        return Resting(tuple(events), tuple(dropped))
+
+    def _queue(self) -> Resting:
+        names = [one.message.id for one in self.loop.queue]
+        events = tuple(QueueLeft(message_id=name, how="returned") for name in names)
+        return Resting(events, tuple(f"the queued message {name}" for name in names))
+
+    def _grants(self) -> Resting:
+        """What a person allowed in advance."""
+        events = tuple(GrantRevoked(grant=one.id) for one in self.loop.grants)
+        return Resting(events, tuple(f"the grant for {_granted(one)}" for one in self.loop.grants))
+
+    def _settings(self, keep: Keep) -> Resting:
+        """The session's own settings that are not kept are taken back."""
+        own = self.loop.settings
+        kept = keep(own)
+        changes = {name: kept.get(name) for name, value in own.items() if kept.get(name) != value}
+        if not changes:
+            return Resting((), ())
+        dropped = [f"the setting {name}" + (" in part" if name in kept else "") for name in changes]
+        return Resting((SettingsChanged(settings=changes),), tuple(dropped))
+
+
+def _closed(call: OpenCall) -> list[Event]:
+    if call.state == "started":
+        return closed([call], "unknown", UNKNOWN)
+    return closed([call], "not_started", COPIED)
+
+
+def _granted(grant: Grant) -> str:
+    return " ".join((grant.tool, *grant.prefix))
+
+
+def keep_nothing(settings: Mapping[str, object]) -> Mapping[str, object]:
+    """What a copy keeps of settings where it is not known which of them are harmless."""
+    return {}

@@ -1,0 +1,122 @@
+"""Asks a person on a terminal, line by line, whether a call may run: for ``ullage run`` and the plain conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
+
+from ullage.cli.call_lines import drawn_call
+from ullage.cli.screen import Screen
+from ullage.cli.text import Line, Span, counted
+from ullage.runtime.approvals import GrantScope, Question
+from ullage.runtime.session import Session
+
+LINES_BESIDE: Final = 4
+"""Lines of a screen that a page of a long call leaves free."""
+
+
+class Reply(NamedTuple):
+    """What a person answered. ``note`` is the reason of a no; ``always`` is how far a yes reaches beyond this call."""
+
+    approved: bool
+    note: str = ""
+    always: GrantScope | None = None
+    by_nobody: bool = False
+
+
+Ask = Callable[[Question], Awaitable[Reply]]
+"""Asks a person about a call. Is cancelled when the turn is."""
+
+
+async def give(session: Session, question: Question, reply: Reply) -> None:
+    """Pass an answer on to the session, for exactly the call that was shown."""
+    if reply.always is not None and question.offer is not None:
+        await session.grant(question.name, question.offer, scope=reply.always)
+    await session.approve(
+        question.call_id, reply.approved, reply.note, digest=question.digest, by_nobody=reply.by_nobody
+    )
+
+
+async def ask_person(question: Question) -> Reply:
+    """Show the whole call and ask; a long one page by page. Without a terminal the answer is that nobody was asked.
+
+    What was typed before the question is no answer to it. Cancelling it leaves what was typed unread.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        said = f"Not allowed, since nobody can be asked: {question.name}. --yes allows every call."
+        print(said, file=sys.stderr)
+        return Reply(False, by_nobody=True)
+    screen = Screen(sys.stderr)
+    _forget_typed_ahead()
+    print(file=sys.stderr)
+    if not await _show_pages(screen, drawn_call(question.lines, screen.width - 1, screen.encoding)):
+        return Reply(False)
+    always = ""
+    if question.offered:
+        always = f', a: always "{question.offered}" in this session, p: in this project'
+    while True:
+        asked = f"Allow {question.name}? y: yes, n: no (n and a reason tells the model why){always} [n] "
+        reply = reply_of(await _typed(screen, asked), can_always=question.offer is not None)
+        if reply is not None:
+            return reply
+
+
+def reply_of(typed: str, *, can_always: bool) -> Reply | None:
+    """What a line means; ``None`` for one that is no answer. An empty one is a no."""
+    word, _, rest = typed.strip().partition(" ")
+    match word.lower().rstrip(",:"):
+        case "y" | "yes":
+            return None if rest else Reply(True)
+        case "" | "n" | "no":
+            return Reply(False, rest.strip())
+        case "a" | "always" if can_always and not rest:
+            return Reply(True, always="session")
+        case "p" | "project" if can_always and not rest:
+            return Reply(True, always="project")
+        case _:
+            return None
+
+
+async def _show_pages(screen: Screen, lines: list[Line]) -> bool:
+    """Print the lines, a screen of them at a time; False when the person said no before the end."""
+    size = max(4, shutil.get_terminal_size().lines - LINES_BESIDE)
+    for top in range(0, len(lines), size):
+        screen.show(lines[top : top + size])
+        left = len(lines) - top - size
+        while left > 0:
+            asked = f"-- {counted(left, 'more line')}: Enter shows them, n refuses the call -- "
+            typed = (await _typed(screen, asked)).strip().lower()
+            if typed in ("n", "no", "q"):
+                return False
+            if not typed:
+                break
+    return True
+
+
+async def _typed(screen: Screen, asked: str) -> str:
+    """A line from the terminal. At its end it is a no."""
+    question: Line = (Span(asked, "warn"),)
+    print(screen.rendered(question), end=" ", file=sys.stderr, flush=True)
+    loop, typed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, typed.set)
+    try:
+        await typed.wait()
+    except asyncio.CancelledError:
+        print(file=sys.stderr)
+        raise
+    finally:
+        loop.remove_reader(sys.stdin)
+    return sys.stdin.readline() or "n"
+
+
+def _forget_typed_ahead() -> None:
+    """Drop what was typed before the question stood there: it was meant for something else."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import termios
+
+        with contextlib.suppress(termios.error):
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

@@ -1,0 +1,173 @@
+"""What a simulated model says and reads when no scenario is given: a small assistant and the files of a wine cellar.
+
+The assistant is a function of the request alone. It answers what the person says, thinks, calls the tools there are,
+and reads long files, so that a window of 12,000 tokens fills and is compacted within a few exchanges.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ullage.context.prompt import TASK
+
+if TYPE_CHECKING:
+    from ullage.simulators.answer import Answer
+    from ullage.simulators.prompt import Ask
+
+WEEKS: Final = 8
+CASKS: Final = (3, 7, 11, 12, 19, 24)
+LARGEST_FILE: Final = 200_000
+"""Bytes of a file that the assistant reads."""
+
+WELCOME: Final = """This is a **simulated model**: it costs nothing, and what it knows is invented. Its window is \
+small, so that a few messages fill it.
+
+- Whatever you say, it looks something up for you. Name a tool, as in `list the files`, and that one is called.
+- Write while it works: *Enter* goes in before the next call, *Tab* when the turn is over.
+- `/context` in the terminal, or the right column of the page, shows what fills the window."""
+
+NOTES: Final = """# The cellar
+
+Six casks, weighed and measured every day. One kilogram a week is the usual loss; the air that takes its place is the
+ullage. Noor and Emil keep the logs, one file for each week, and top up on Mondays.
+
+- Cask 7 stands at the east wall, where the sun comes in.
+- Cask 11 was mended in spring.
+- The pump is old: note every day on which it fails.
+"""
+
+_LEVEL: Final = re.compile(r"cask +(\d+) +level +([\d.]+) %")
+
+
+def prepare_files(place: Path) -> Path:
+    """The directory with the cellar's files, which are written where they are missing. Raises ``OSError``."""
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files = {"notes.md": NOTES, **{f"week-{week}.log": _log(week) for week in range(1, WEEKS + 1)}}
+    for name, text in files.items():
+        file = place / name
+        if not file.exists():
+            file.write_text(text, encoding="utf-8")
+    return place
+
+
+def _log(week: int) -> str:
+    drawn = random.Random(week)
+    keeper = ("Noor", "Emil")[week % 2]
+    lines = [f"Week {week}"]
+    for day in ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"):
+        for cask in CASKS:
+            lost = 2.4 if cask in (7, 11) else 0.7
+            level = 99 - lost * week * drawn.uniform(0.8, 1.2)
+            time, warmth = f"{drawn.randrange(6, 18):02}:{drawn.randrange(60):02}", drawn.uniform(11, 14)
+            lines.append(f"{day} {time}  cask {cask:2}  level {level:.1f} %  {warmth:.1f} °C  checked by {keeper}")
+        if drawn.random() < 0.15:
+            lines.append(f"{day} the pump failed for {drawn.randrange(4, 40)} minutes")
+    return "\n".join(lines) + "\n"
+
+
+def readable_files(root: Path) -> tuple[str, ...]:
+    """The names of the text files that lie directly in a directory, without hidden and large ones."""
+    try:
+        return tuple(sorted(file.name for file in root.iterdir() if _is_readable(file)))
+    except OSError:
+        return ()
+
+
+def _is_readable(file: Path) -> bool:
+    is_text = file.suffix in (".log", ".md", ".py", ".txt", ".toml", ".rst", ".js", ".ts", ".go", ".rs", ".c", ".java")
+    return is_text and not file.name.startswith(".") and file.is_file() and file.stat().st_size <= LARGEST_FILE
+
+
+def assistant(files: Sequence[str]) -> Callable[[Ask], Answer]:
+    """The assistant for a directory in which these files lie."""
+
+    def answer(ask: Ask) -> Answer:
+        from ullage.simulators.answer import Answer
+
+        if TASK.partition("{")[0].strip() in ask.text:
+            return Answer(reasoning="What the person wants, what was found, what comes next.", text=_summary(files))
+        if ask.results:
+            found = "\n\n".join(_remark(name, text) for name, text in ask.results)
+            return Answer(reasoning=_conclusion(ask), text=found)
+        names = [tool.name for tool in ask.tools]
+        if named := [name for name in names if re.search(rf"\b{re.escape(name)}\b", ask.text)]:
+            return _using(ask, named, files)
+        said = f"You said: {ask.text[:2_000].strip() or '(nothing)'}"
+        opening = f"{WELCOME}\n\n{said}" if ask.step == 1 else said
+        if "read" not in names or not files:
+            return Answer(reasoning="There is nothing to look up for this.", text=opening)
+        return _looking(ask.step, opening, files, names)
+
+    return answer
+
+
+def _using(ask: Ask, named: Sequence[str], files: Sequence[str]) -> Answer:
+    """Calls each tool that the person names, with arguments that work where it is a built-in one."""
+    from ullage.simulators.answer import Answer, Call, default_answer
+
+    arguments = {
+        "list": {"path": "."},
+        "read": {"path": files[ask.step // 2 % len(files)] if files else "notes.md"},
+        "search": {"pattern": "failed"},
+        "write": {"path": "answer.txt", "content": ask.text},
+        "edit": {"path": "notes.md", "old": "The pump is old", "new": "The pump is very old"},
+        "shell": {"command": "ls -l"},
+    }
+    if not set(named) <= set(arguments):
+        return default_answer(ask)
+    calls = tuple(Call(name, json.dumps(arguments[name])) for name in named)
+    return Answer(reasoning=f"This needs {', '.join(named)}.", calls=calls)
+
+
+def _looking(step: int, opening: str, files: Sequence[str], names: Sequence[str]) -> Answer:
+    from ullage.simulators.answer import Answer, Call
+
+    file = files[step // 2 % len(files)]
+    calls = [Call("read", json.dumps({"path": file}))]
+    if step == 1 and "list" in names:
+        calls.insert(0, Call("list", json.dumps({"path": "."})))
+    if step % 4 == 3 and "search" in names:
+        calls.append(Call("search", json.dumps({"pattern": "failed"})))
+    reasoning = (
+        f"The person wants an answer that rests on something. {file} may hold it: read it first, then say what it "
+        "means. If it holds nothing, say so rather than guess."
+    )
+    return Answer(reasoning=reasoning, text=f"{opening}\n\nI look into `{file}` for that.", calls=tuple(calls))
+
+
+def _conclusion(ask: Ask) -> str:
+    names = ", ".join(name or "a tool" for name, _ in ask.results)
+    return f"The results of {names} are here. First what stands in them, then what follows from it."
+
+
+def _remark(name: str, text: str) -> str:
+    """What a result says, in a few lines: the casks' levels, or how long it is and how it begins."""
+    levels: dict[str, list[float]] = {}
+    for cask, level in _LEVEL.findall(text):
+        levels.setdefault(cask, []).append(float(level))
+    if levels and name == "read":
+        rows = "\n".join(f"| {cask} | {found[0]} % | {min(found)} % |" for cask, found in levels.items())
+        lowest = min(levels, key=lambda cask: min(levels[cask]))
+        return (
+            f"| cask | first | lowest |\n|---|---|---|\n{rows}\n\nCask **{lowest}** is the emptiest: top it up first."
+        )
+    lines = text.strip().splitlines()
+    first = lines[0][:160] if lines else "(nothing)"
+    return f"`{name or 'the tool'}` gave {len(lines)} line{'s' * (len(lines) != 1)}, beginning with `{first}`."
+
+
+def _summary(files: Sequence[str]) -> str:
+    sections: Iterator[tuple[str, str]] = iter(
+        (
+            ("Goal", "The person is trying out Ullage with a simulated model and asks about the files here."),
+            ("State", f"Some of the {len(files)} files were read and their figures reported."),
+            ("Files", ", ".join(files[:12]) or "None were named."),
+            ("Next", "Answer the newest message; read the next file if it helps."),
+        )
+    )
+    return "\n".join(f"## {title}\n{text}" for title, text in sections)

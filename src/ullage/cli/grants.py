@@ -1,0 +1,57 @@
+"""``ullage grants``: what a person allowed in projects without being asked again, and taking it back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+
+from ullage.cli.screen import Screen
+from ullage.cli.text import Line, Span, padded, printable
+from ullage.errors import CommandRefused
+from ullage.store.grants import ProjectGrant, ProjectGrants
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the grants of all projects, or revoke some. 0; raises ``CommandRefused`` for an id that there is not."""
+    grants = ProjectGrants()
+    if args.action == "revoke":
+        return _revoke(grants, args.ids)
+    found = grants.all()
+    if args.json:
+        print(json.dumps({"grants": [_as_json(one) for one in found]}))
+        return 0
+    if not found:
+        print("Nothing is allowed without asking in any project. A question about a call offers it.")
+        return 0
+    Screen().show(_lines(found))
+    return 0
+
+
+def _revoke(grants: ProjectGrants, ids: list[str]) -> int:
+    if not ids:
+        raise CommandRefused("Say which to revoke: `ullage grants revoke ID`, as `ullage grants` lists them.")
+    for name in ids:
+        if not grants.revoke(name):
+            raise CommandRefused(f"There is no grant {name!r} for a project. `ullage grants` lists them.")
+        print(f"Revoked {name}: such calls need your approval again.")
+    return 0
+
+
+def _lines(found: list[ProjectGrant]) -> list[Line]:
+    lines: list[Line] = []
+    root = ""
+    for one in sorted(found, key=lambda each: each.root):
+        if one.root != root:
+            root = one.root
+            lines.append((Span(printable(root), "title"),))
+        day = time.strftime("%Y-%m-%d", time.localtime(one.grant.at))
+        lines.append(
+            (Span(f"  {padded(one.grant.id, 16)}", "strong"), Span(f"{day}  ", "dim"), Span(printable(str(one.grant))))
+        )
+    return lines
+
+
+def _as_json(one: ProjectGrant) -> dict[str, object]:
+    grant = one.grant
+    return {"id": grant.id, "root": one.root, "tool": grant.tool, "prefix": grant.prefix, "at": grant.at}

@@ -1,0 +1,97 @@
+"""``ullage token``: makes, lists and revokes the tokens of ``ullage serve``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import time
+from pathlib import Path
+from typing import Final
+
+from ullage.errors import SettingError
+from ullage.server.tokens import FILE, SCOPES, TokenRecord, TokenScope, TokenStore
+from ullage.store.calibration import data_directory
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+
+_UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when it is done. Raises ``SettingError``."""
+    path = Path(args.file).expanduser() if args.file else data_directory(os.environ) / FILE
+    store = TokenStore(path)
+    match args.action:
+        case "add":
+            _add(store, args, time.time())
+        case "revoke":
+            _revoke(store, args.name)
+        case _:
+            _list(store, time.time())
+    return 0
+
+
+def _add(store: TokenStore, args: argparse.Namespace, now: float) -> None:
+    if not NAME.fullmatch(args.name):
+        raise SettingError(f"{args.name!r} can't name a token: use letters, digits and . _ @ -, at most 64.")
+    scopes = scopes_of(args.scope)
+    lasts_s = seconds_of(args.expires)
+    expires = None if lasts_s is None else now + lasts_s
+    token = store.add(args.name, scopes, expires=expires, now=now)
+    print(token)
+    print(
+        f"\nThis is the token {args.name!r} ({', '.join(scopes)}; {_end(expires)}). It is not shown again.\n"
+        f"Send it as `Authorization: Bearer TOKEN`, or paste it where the page asks.\n"
+        f"Servers that read {store.path} now require a token."
+    )
+
+
+def _revoke(store: TokenStore, name: str) -> None:
+    left = store.revoke(name)
+    print(f"Revoked {name!r}. Running servers refuse it from now on.")
+    if not left:
+        print(
+            f"No token is left, and servers that read {store.path} still require one. "
+            "Remove the file to let every program of this machine in again."
+        )
+
+
+def _list(store: TokenStore, now: float) -> None:
+    records = store.read()
+    if not records:
+        print(f"No tokens in {store.path}. `ullage token add NAME --scope read` makes one.")
+        return
+    width = max(len(one.name) for one in records)
+    for one in records:
+        print(f"{one.name:<{width}}  {','.join(one.scopes):<24}  made {_day(one.created)}  {_state(one, now)}")
+
+
+def _state(record: TokenRecord, now: float) -> str:
+    return f"expired {_day(record.expires)}" if record.is_over(now) else _end(record.expires)
+
+
+def _end(expires: float | None) -> str:
+    return "does not expire" if expires is None else f"expires {_day(expires)}"
+
+
+def _day(seconds: float | None) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def scopes_of(given: list[str]) -> tuple[TokenScope, ...]:
+    """The scopes that were named, apart or with commas between them. Raises ``SettingError``."""
+    named = {one.strip() for each in given for one in each.split(",") if one.strip()} or {"read"}
+    if unknown := sorted(named - set(SCOPES)):
+        raise SettingError(f"There is no scope {unknown[0]!r}: there are {', '.join(SCOPES)}.")
+    return tuple(one for one in SCOPES if one in named)
+
+
+def seconds_of(text: str) -> float | None:
+    """How long ``30d``, ``12h`` or ``1y`` is; ``None`` for ``never``. Raises ``SettingError``."""
+    if text == "never":
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,4})([mhdwy])", text)
+    if found is None:
+        raise SettingError(f"{text!r} is no time: write one like 30d, 12h or 1y, or never.")
+    return float(int(found[1]) * _UNITS[found[2]])

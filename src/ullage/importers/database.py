@@ -1,0 +1,111 @@
+"""Reading SQLite databases that somebody else wrote: read-only, each query within limits.
+
+What a damaged or hostile database can hold (huge values, views that never end, columns of other types) ends in
+``UnreadableInput``. https://www.sqlite.org/security.html lists these precautions.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from ullage.envelope import DATABASE_CELL_BYTES, DATABASE_READ_BYTES, DATABASE_STEPS
+from ullage.errors import UnreadableInput
+from ullage.importers.regular import open_regular
+
+BUSY_TIMEOUT_S: Final = 2.0
+_STEPS_BETWEEN: Final = 100_000  # steps of SQLite's machine between two looks at how many there were
+
+
+class Database:
+    """An open database; ``rows`` gives what a query finds, column by column."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._left = DATABASE_READ_BYTES
+
+    def rows(self, query: str, *values: str) -> Iterator[dict[str, Any]]:
+        """The rows of a query, by column; text as it was stored, with what is no UTF-8 replaced.
+
+        Raises ``sqlite3.Error``, also for more bytes than are read of a database.
+        """
+        cursor = self._connection.execute(query, values)
+        names = [str(column[0]) for column in cursor.description]
+        for row in cursor:
+            self._left -= sum(len(value) for value in row if isinstance(value, bytes))
+            if self._left < 0:
+                raise sqlite3.DataError(f"it holds more than {DATABASE_READ_BYTES >> 20:,} MB")
+            yield dict(zip(names, row, strict=True))
+
+
+@contextmanager
+def open_database(path: Path, *, whose: str) -> Iterator[Database]:
+    """The database, open for reading. Raises ``UnreadableInput``, also for what goes wrong inside the block."""
+    open_regular(path).close()
+    try:
+        with closing(_connected(path)) as connection:
+            yield Database(connection)
+    except (sqlite3.Error, MemoryError, UnicodeDecodeError) as problem:
+        raise UnreadableInput(
+            f"The database {path} can't be read: {_why(problem)}. Is it damaged, or not {whose}?"
+        ) from problem
+
+
+def _why(problem: Exception) -> str:
+    said = str(problem)
+    if isinstance(problem, UnicodeDecodeError):  # Python's, of a message about a table with a damaged name
+        return "the names of its tables are damaged"
+    if isinstance(problem, MemoryError):
+        return "it needs more memory than there is"
+    if "interrupted" in said:
+        return "its queries do not end"
+    return f"it holds a value of more than {DATABASE_CELL_BYTES >> 20} MB" if "too big" in said else said
+
+
+def as_text(value: object) -> object:
+    """The text in a column; what is no text as it is."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def unpacked(body: bytes) -> bytes:
+    """The bytes of a compressed value. Raises ``zlib.error``, also for one that grows beyond its limit."""
+    inflate = zlib.decompressobj()
+    data = inflate.decompress(body, DATABASE_CELL_BYTES)
+    if inflate.unconsumed_tail:
+        raise zlib.error(f"more than {DATABASE_CELL_BYTES >> 20} MB when decompressed")
+    return data
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """Open for reading only. Where its log can't be shared (a read-only directory) it is read as it stands on disk."""
+    where = f"file:{quote(str(path.absolute()))}?mode=ro"
+    try:
+        return _guarded(sqlite3.connect(where, uri=True, timeout=BUSY_TIMEOUT_S))
+    except sqlite3.OperationalError:
+        return _guarded(sqlite3.connect(f"{where}&immutable=1", uri=True))
+
+
+def _guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
+    steps = 0
+
+    def count() -> bool:
+        nonlocal steps
+        steps += _STEPS_BETWEEN
+        return steps > DATABASE_STEPS
+
+    try:
+        connection.text_factory = bytes
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, DATABASE_CELL_BYTES)
+        connection.set_progress_handler(count, _STEPS_BETWEEN)
+        for pragma in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON", "mmap_size = 0"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection

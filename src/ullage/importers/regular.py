@@ -1,0 +1,94 @@
+"""Opening and reading files that somebody else wrote: regular files only, in bounded pieces."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from ullage.envelope import LOG_BYTES, LOG_LINE_BYTES
+from ullage.errors import UnreadableInput
+
+PIECE_BYTES: Final = 1 << 20
+"""Read at a time of a line that is passed over."""
+
+_KINDS: Final = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def open_regular(path: Path, *, most: int = LOG_BYTES) -> BinaryIO:
+    """The file, open for reading. Never waits for the other end of a pipe.
+
+    Raises ``UnreadableInput`` for a file that can't be opened, is no regular file, or has more than ``most`` bytes.
+    What is judged is what was opened, so exchanging the file meanwhile gains nothing.
+    """
+    try:
+        _check_kind(path, path.stat().st_mode)  # before opening: that alone can have an effect on a device
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError) as problem:  # a name with a NUL in it
+        raise _unreadable(path, "opened", problem) from problem
+    file = os.fdopen(descriptor, "rb")
+    try:
+        status = os.fstat(descriptor)
+        _check_kind(path, status.st_mode)
+        if status.st_size > most:
+            raise UnreadableInput(
+                f"{path} has {status.st_size:,} bytes; the most that is read of such a file is {most:,}. Is it a log?"
+            )
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def read_regular(path: Path, *, most: int) -> bytes:
+    """All bytes of the file. Raises as ``open_regular`` does."""
+    with open_regular(path, most=most) as file:
+        try:
+            data = file.read(most + 1)
+        except OSError as problem:
+            raise _unreadable(path, "read", problem) from problem
+    if len(data) > most:  # it has grown, or is one of those whose size is not known before
+        raise UnreadableInput(f"{path} has more than {most:,} bytes, the most that is read of such a file.")
+    return data
+
+
+def lines_of(file: BinaryIO, *, longest: int = LOG_LINE_BYTES) -> Iterator[bytes]:
+    """The lines of a file. Of one that is too long come its first ``longest + 1`` bytes, so that it is told as such.
+
+    What is read altogether is at most ``LOG_BYTES``, also of a file that grows meanwhile.
+    """
+    read = 0
+    while read < LOG_BYTES and (line := file.readline(longest + 1)):
+        read += len(line)
+        yield line
+        if len(line) > longest and not line.endswith(b"\n"):
+            read += pass_over_line(file)
+
+
+def pass_over_line(file: BinaryIO) -> int:
+    """Read on to the end of the line and give how many bytes that were."""
+    passed = 0
+    while passed < LOG_BYTES and (piece := file.readline(PIECE_BYTES)):
+        passed += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return passed
+
+
+def _check_kind(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "no regular file")
+        raise UnreadableInput(f"{path} is {kind}, and only regular files are read. Write its content to a file first.")
+
+
+def _unreadable(path: Path, done: str, problem: OSError | ValueError) -> UnreadableInput:
+    why = (problem.strerror if isinstance(problem, OSError) else "") or str(problem)
+    return UnreadableInput(f"{path} can't be {done}: {why}.")

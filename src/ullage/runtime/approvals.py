@@ -1,0 +1,218 @@
+"""Which calls need a person's approval, what the person is shown, and what was allowed in advance."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final, Literal, NamedTuple
+
+from ullage.agent.grants import SHELL, Grant, covers, offered_prefix, why_no_prefix
+from ullage.agent.loop import OpenCall
+from ullage.errors import CommandRefused
+from ullage.events import ApprovalGiven, Event, GrantGiven, GrantRevoked
+from ullage.messages import Tool
+from ullage.runtime.work import Work
+from ullage.tools.call_text import CallLine, call_lines
+from ullage.tools.running import parse_arguments
+from ullage.tools.tool import AgentTool, BadArguments
+
+log = logging.getLogger("ullage.runtime")
+
+MCP: Final = "mcp"
+"""In the setting ``approve``: every tool of an MCP server."""
+
+GrantScope = Literal["session", "project"]
+
+
+class Question(NamedTuple):
+    """A call that needs a person's approval: all of it, its digest, and what "always" would allow.
+
+    ``offer`` is the prefix that is offered for a command, empty for a whole tool, ``None`` where nothing is offered.
+    """
+
+    call_id: str
+    name: str
+    digest: str
+    lines: tuple[CallLine, ...]
+    offer: tuple[str, ...] | None
+
+    @property
+    def offered(self) -> str:
+        """What "always" would allow, in words; empty where nothing is offered."""
+        if self.offer is None:
+            return ""
+        return f"{' '.join(self.offer)} …" if self.offer else f"every {self.name} call"
+
+
+class ScopedGrant(NamedTuple):
+    """A grant and how far it reaches."""
+
+    scope: GrantScope
+    grant: Grant
+
+
+def question_about(work: Work, call: OpenCall) -> Question:
+    """What a person is asked about this call."""
+    return Question(
+        call_id=call.call_id,
+        name=call.name,
+        digest=call.digest,
+        lines=call_lines(call.name, call.arguments),
+        offer=_offer(work, call),
+    )
+
+
+def questions(work: Work) -> list[Question]:
+    """Every call that needs an answer now, in order."""
+    return [question_about(work, call) for call in work.ledger.loop.open if call.state == "asked"]
+
+
+def needs_approval(work: Work, call: OpenCall) -> bool:
+    """Whether the settings or the tool want a person to be asked about this call."""
+    tool = work.tools.get(call.name)
+    if tool is None or not may_ask(work, tool):
+        return False
+    if is_listed(work, tool) or tool.unconfined or not callable(tool.needs_approval):
+        return True
+    try:
+        return bool(tool.needs_approval(parse_arguments(call.arguments)))
+    except BadArguments:
+        return True  # a rule that can't be asked has not said that the call is harmless
+    except Exception:
+        log.exception("Whether a call of %s needs approval could not be told: it does", call.name)
+        return True
+
+
+def may_ask(work: Work, tool: AgentTool) -> bool:
+    """Whether a person may be asked about calls of this tool, depending on their arguments or not."""
+    return is_listed(work, tool) or bool(tool.unconfined) or bool(tool.needs_approval)
+
+
+def is_listed(work: Work, tool: AgentTool) -> bool:
+    """Whether the setting ``approve`` names the tool, or its kind."""
+    approve = work.settings.approve
+    return tool.name in approve or (MCP in approve and bool(tool.declaration.server))
+
+
+def grant_for(work: Work, call: OpenCall) -> Grant | None:
+    """The grant that allows this call, the session's before the project's; ``None`` where there is none."""
+    tool = work.tools.get(call.name)
+    if tool is None or tool.unconfined:
+        return None
+    try:
+        arguments = parse_arguments(call.arguments)
+    except BadArguments:
+        return None
+    declaration = declaration_digest(tool)
+    found = (one.grant for one in grants_of(work) if covers(one.grant, call.name, arguments, declaration))
+    return next(found, None)
+
+
+def is_to_ask(work: Work, call: OpenCall) -> bool:
+    """Whether this call may only run once a person was asked: nobody approved it, and no grant allows it."""
+    return not call.is_approved and needs_approval(work, call) and grant_for(work, call) is None
+
+
+def grants_of(work: Work) -> list[ScopedGrant]:
+    """What is allowed in advance in this session, and in its project."""
+    session = [ScopedGrant("session", grant) for grant in work.ledger.loop.grants]
+    return session + [ScopedGrant("project", grant) for grant in work.shared.grants.of(work.root)]
+
+
+def declaration_digest(tool: AgentTool) -> str:
+    """Names the declaration of a server's tool, which the server could change; empty for all others."""
+    return _digest(tool.declaration) if tool.declaration.server else ""
+
+
+def _digest(declaration: Tool) -> str:
+    said = f"{declaration.description}\0".encode() + bytes(declaration.schema)
+    return sha256(said).hexdigest()
+
+
+def _offer(work: Work, call: OpenCall) -> tuple[str, ...] | None:
+    if call.name in work.tools and work.tools[call.name].unconfined:
+        return None
+    if call.name != SHELL:
+        return () if call.name in work.tools else None
+    try:
+        command = parse_arguments(call.arguments).get("command")
+    except BadArguments:
+        return None
+    return offered_prefix(command) or None
+
+
+def new_grant(work: Work, tool: str, prefix: Sequence[str] = ()) -> Grant:
+    """A grant for a tool of the session. Raises ``CommandRefused`` for one that would allow what nobody can foresee."""
+    known = work.tools.get(tool)
+    if known is None:
+        raise CommandRefused(f"The session has no tool {tool!r}, so nothing can be granted for it.")
+    if known.unconfined:
+        raise CommandRefused(
+            f"Calls of {tool} can't be granted here: nothing confines them on this machine, so each needs approval."
+        )
+    if tool == SHELL and (why := why_no_prefix(tuple(prefix))):
+        raise CommandRefused(why)
+    if tool != SHELL and prefix:
+        raise CommandRefused(f"Only {SHELL} takes a prefix; a grant for {tool} is for all of its calls.")
+    return Grant(
+        id=f"g-{secrets.token_hex(6)}",
+        tool=tool,
+        prefix=tuple(prefix),
+        declaration=declaration_digest(known),
+        at=work.shared.clock(),
+    )
+
+
+def granted_events(work: Work, grant: Grant, scope: GrantScope) -> list[Event]:
+    """The grant as an event, where it is the session's, and the answer for every open question that it covers."""
+    events: list[Event] = []
+    if scope == "session":
+        events.append(GrantGiven(grant=grant.id, tool=grant.tool, prefix=grant.prefix, declaration=grant.declaration))
+    for call in work.ledger.loop.open:
+        if call.state == "asked" and _is_covered(grant, call):
+            events.append(ApprovalGiven(call_id=call.call_id, approved=True, digest=call.digest))
+    return events
+
+
+def _is_covered(grant: Grant, call: OpenCall) -> bool:
+    try:
+        arguments = parse_arguments(call.arguments)
+    except BadArguments:
+        return False
+    return covers(grant, call.name, arguments, grant.declaration)
+
+
+def revoked_event(work: Work, grant: str) -> GrantRevoked | None:
+    """The event that takes back a grant of the session; ``None`` where it has none of this id."""
+    is_known = any(one.id == grant for one in work.ledger.loop.grants)
+    return GrantRevoked(grant=grant) if is_known else None
+
+
+def answer(
+    work: Work, call_id: str, approved: bool, note: str, digest: str, *, by_nobody: bool
+) -> ApprovalGiven | None:
+    """The answer for the call that is asked about; ``None`` where none of this id waits for one.
+
+    Without a digest the call that is asked about is meant, if there is only one of this id. Raises ``CommandRefused``
+    for another digest.
+    """
+    asked = [call for call in work.ledger.loop.open if call.call_id == call_id and call.state == "asked"]
+    if not asked:
+        return None
+    meant = [call for call in asked if digest in ("", call.digest)]
+    if not meant:
+        raise CommandRefused(
+            f"The call {call_id!r} is not the one with this digest: what would run is not what was shown. "
+            "Look at it again and answer with its own digest."
+        )
+    if len({call.digest for call in meant}) > 1:
+        raise CommandRefused(f"Several calls have the id {call_id!r}: answer with the digest of the one you mean.")
+    return ApprovalGiven(
+        call_id=call_id,
+        approved=approved,
+        note=note,
+        digest=meant[0].digest,
+        by="nobody" if by_nobody else "person",
+    )

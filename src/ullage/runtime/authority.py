@@ -1,0 +1,204 @@
+"""Who may set a setting besides the operator, and how far.
+
+The operator is who starts the program: launch arguments, the user's own configuration file, the environment, and the
+Python program that makes an ``Agent``. Everyone else is heard within the operator's settings: a caller of the API and
+the settings stored in a session's ledger, and a project's ``ullage.toml``. A model sets nothing.
+
+Each setting carries one ``Authority`` (``runtime/settings.py``). ``precedence.resolve`` applies it, and the table of
+docs/security.md is made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
+from typing import Any, Final, Literal, NamedTuple
+
+from ullage.codec.params import split
+from ullage.wire.endpoints import same_address
+
+SANDBOXES: Final = ("off", "workspace+network", "workspace")
+"""From the loosest to the strictest."""
+
+
+class Kept(NamedTuple):
+    """What counts of a wanted value. ``dropped`` names the rest in words; empty when everything counts."""
+
+    value: Any
+    dropped: str = ""
+
+
+Narrow = Callable[[Any, Any, str], Kept]
+"""``(wanted, ceiling, wire)``: the part of a wanted value that the operator's value allows."""
+
+
+class Authority(NamedTuple):
+    """Who may set one setting.
+
+    ``session`` is for callers and ledgers: ``any`` value, ``narrower`` than the operator's, or ``never``.
+    ``project`` is for a project's file: ``any`` value, ``part`` (what is harmless at once, the rest when the user has
+    agreed to the file), ``asked`` (only when the user has agreed), or ``never``.
+    """
+
+    session: Literal["any", "narrower", "never"] = "any"
+    project: Literal["any", "part", "asked", "never"] = "any"
+    why: str = ""
+    how: str = ""
+    """How a session's value narrows the operator's, in words."""
+    narrow: Narrow | None = None
+    is_ceiling: bool = False
+    """Whether a session's narrower value counts although an argument has a higher rank."""
+    option: str = ""
+    """The launch option that raises the operator's value."""
+
+
+def _fewer(wanted: tuple[str, ...], ceiling: tuple[str, ...], wire: str) -> Kept:
+    dropped = [name for name in wanted if name not in ceiling]
+    return Kept(tuple(name for name in wanted if name in ceiling), ", ".join(dropped))
+
+
+def _more(wanted: tuple[str, ...], ceiling: tuple[str, ...], wire: str) -> Kept:
+    added = tuple(name for name in wanted if name not in ceiling)
+    lifts = not wanted and bool(ceiling)
+    return Kept((*ceiling, *added), f"no approval for {', '.join(ceiling)}" if lifts else "")
+
+
+def _inside(wanted: Path | None, ceiling: Path | None, wire: str) -> Kept:
+    root = (ceiling or Path.cwd()).resolve()
+    if wanted is None:
+        return Kept(ceiling)
+    place = (root / wanted).resolve()
+    if place.is_relative_to(root):
+        return Kept(place)
+    return Kept(ceiling, str(wanted))
+
+
+def _same_address(wanted: str, ceiling: str, wire: str) -> Kept:
+    if not wanted or same_address(wanted, ceiling):
+        return Kept(ceiling)
+    return Kept(ceiling, wanted)
+
+
+def _stricter(wanted: str, ceiling: str, wire: str) -> Kept:
+    is_stricter = SANDBOXES.index(wanted) >= SANDBOXES.index(ceiling)
+    return Kept(wanted) if is_stricter else Kept(ceiling, wanted)
+
+
+def _lower(wanted: float | None, ceiling: float | None, wire: str) -> Kept:
+    if ceiling is None or (wanted is not None and wanted <= ceiling):
+        return Kept(wanted)
+    return Kept(ceiling, "no limit" if wanted is None else f"{wanted:,}")
+
+
+def _visible(wanted: tuple[str, ...], ceiling: tuple[str, ...], wire: str) -> Kept:
+    kept = tuple(name for name in wanted if name in ceiling or not is_hidden(name))
+    return Kept(kept, ", ".join(name for name in wanted if name not in kept))
+
+
+def _sampling(wanted: Mapping[str, object], ceiling: Mapping[str, object], wire: str) -> Kept:
+    kept, dropped = split(wanted, wire)
+    own = {name: wanted[name] for name in dropped if name in ceiling and wanted[name] == ceiling[name]}
+    left = [name for name in dropped if name not in own]
+    return Kept({**kept, **own}, ", ".join(left))
+
+
+def _sampling_of_models(wanted: Mapping[str, Mapping[str, Any]], ceiling: Any, wire: str) -> Kept:
+    tables: dict[str, Mapping[str, object]] = {}
+    dropped: list[str] = []
+    for model, table in wanted.items():
+        kept, beyond = split(table.get("params", {}), wire)
+        tables[model] = {**table, "params": kept} if "params" in table else table
+        dropped += [f"{model}.params.{name}" for name in beyond]
+    return Kept(tables, ", ".join(dropped))
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file's name says that it is not for showing: ``.env``, ``prod.env``, anything in ``.git``."""
+    path = PurePath(name)
+    return path.name.lower().endswith(".env") or any(part.startswith(".") and part != "." for part in path.parts)
+
+
+ANYONE: Final = Authority()
+"""Harmless: it changes how the conversation is counted, shown or kept, within bounds."""
+CHOICE: Final = Authority(
+    project="asked", why="decides which provider gets the conversation, which key is used and what is spent"
+)
+EFFORT: Final = Authority(project="asked", why="decides how much is spent before the program gives up")
+BUDGET: Final = Authority(
+    session="narrower",
+    project="asked",
+    why="decides what is spent",
+    how="at most the operator's",
+    narrow=_lower,
+    is_ceiling=True,
+)
+MODELS: Final = Authority(
+    session="narrower",
+    project="part",
+    why="holds `params`",
+    how="as `params`",
+    narrow=_sampling_of_models,
+)
+PARAMS: Final = Authority(
+    session="narrower",
+    project="part",
+    why="may attach a remote server or make the provider keep the conversation",
+    how="fields that shape the answer ([which](#fields-of-params))",
+    narrow=_sampling,
+)
+INSTRUCTIONS: Final = Authority(
+    session="narrower",
+    project="part",
+    why="may name a file that is not meant to be sent to a provider, such as `.env`",
+    how="visible files below the root",
+    narrow=_visible,
+)
+BASE_URL: Final = Authority(
+    session="narrower",
+    project="never",
+    why="decides where the conversation and the key are sent",
+    how="the operator's own address",
+    narrow=_same_address,
+    is_ceiling=True,
+    option="--base-url",
+)
+TOOLS: Final = Authority(
+    session="narrower",
+    project="asked",
+    why="decides what runs on this machine",
+    how="tools that the operator has named too",
+    narrow=_fewer,
+    is_ceiling=True,
+    option="--tools",
+)
+APPROVE: Final = Authority(
+    session="narrower",
+    project="asked",
+    why="decides what runs without a question",
+    how="in addition to the operator's",
+    narrow=_more,
+    is_ceiling=True,
+)
+MCP: Final = Authority(
+    session="never", project="asked", why="starts programs, connects to servers and gives them the conversation"
+)
+ROOT: Final = Authority(
+    session="narrower",
+    project="asked",
+    why="decides which files can be read and written",
+    how="a directory inside the operator's",
+    narrow=_inside,
+    is_ceiling=True,
+    option="--root",
+)
+SANDBOX: Final = Authority(
+    session="narrower",
+    project="never",
+    why="is what confines commands that the project may have had a part in",
+    how="the stricter one",
+    narrow=_stricter,
+    is_ceiling=True,
+    option="--sandbox",
+)
+SANDBOX_PLACES: Final = Authority(session="never", project="never", why="opens places that commands could not reach")
+TRUSTED: Final = Authority(session="never", project="never", why="is what gives a project's file its rights")

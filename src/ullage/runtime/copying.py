@@ -1,0 +1,75 @@
+"""Sessions made of others: forks, and imports of exported files. Both are at rest, and bring no authority with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from ullage.errors import SettingError
+from ullage.events import Forked
+from ullage.runtime import authority
+from ullage.runtime.agent import new_session_id
+from ullage.runtime.settings import KEYS, Settings, meaning_of, read_value
+from ullage.store.export import Taken, import_file
+from ullage.store.store import Store
+
+RESTRICTING: Final = (authority.BUDGET, authority.SANDBOX)
+"""Settings of a session that can do nothing but take something away from it."""
+
+NARROWED: Final = ("params", "models", "instructions")
+"""Settings of which a copy keeps the harmless part."""
+
+
+class Fork(NamedTuple):
+    """A copy that was made. ``dropped`` names, for a person, what it does not have."""
+
+    session: str
+    dropped: tuple[str, ...]
+
+
+async def fork(store: Store, origin: str, session: str = "", *, through: int | None = None) -> Fork:
+    """A new session with another's events, up to ``through`` or all there are. Raises as ``Store.fork`` does."""
+    name = session or new_session_id()
+    last = (await store.about(origin)).seq if through is None else through
+    added = await store.fork(origin, name, through=last, keep=kept_in_fork)
+    dropped = [event.dropped for event in added if isinstance(event, Forked)]
+    return Fork(name, dropped[-1])
+
+
+async def imported(store: Store, path: Path, session: str = "") -> Taken:
+    """A new session of an exported file. Raises as ``import_file`` does."""
+    return await import_file(store, path, session, keep=harmless)
+
+
+def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:
+    """What a copy keeps of a session's own settings: no tool, server, address, directory or field of a request."""
+    kept: dict[str, object] = {}
+    for name, value in settings.items():
+        if name not in KEYS:
+            continue
+        try:
+            read = read_value(name, value)
+        except SettingError:
+            continue
+        who = meaning_of(name).who
+        if (who.session == "any" and who.narrow is None) or who in RESTRICTING:
+            kept[name] = value
+        elif name in NARROWED and (part := _harmless_part(name, value, read)):
+            kept[name] = part
+    return kept
+
+
+def kept_in_fork(settings: Mapping[str, object]) -> Mapping[str, object]:
+    """The same with the tools: in the store that it is in, a session's tools can only be fewer than the operator's."""
+    tools = {"tools": settings["tools"]} if "tools" in settings else {}
+    return {**harmless(settings), **tools}
+
+
+def _harmless_part(name: str, value: object, read: Any) -> object:
+    narrow = meaning_of(name).who.narrow
+    assert narrow is not None, f"{name} has no part that is harmless by itself"
+    part = narrow(read, getattr(Settings(), name), "")
+    return msgspec.json.decode(msgspec.json.encode(part.value)) if part.dropped else value

@@ -1,0 +1,154 @@
+"""Whether a request may be looked at at all: how it is framed, the name it asks for, and the page it comes from.
+
+Pure functions of a request's head. A browser on the same machine can be made to send requests by any page that it
+shows. ``Host`` gives away a name that was pointed at 127.0.0.1 (DNS rebinding); ``Origin``, ``Sec-Fetch-Site`` and the
+content types that a form can send give away another site's page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
+
+from ullage.server.answers import Problem
+from ullage.server.problems import problem
+
+Headers = Sequence[tuple[bytes, bytes]]
+"""A request's headers in their order, names in lower case, one entry for each line."""
+
+HEAD_BYTES: Final = 32 * 1024
+"""The request line and the headers together. Browsers send 1 to 8 kB."""
+
+HEADER_LINES: Final = 100
+"""Lines of a request's head. Browsers behind a proxy send about 40."""
+
+CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+FORM_TYPES: Final = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
+"""What any page may send anywhere without asking (https://fetch.spec.whatwg.org/#cors-safelisted-request-header)."""
+
+_HOST: Final = re.compile(r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:(?P<port>[0-9]{1,5}))?")
+_LENGTH: Final = re.compile(rb"[0-9]{1,15}")
+_ONCE: Final = (b"host", b"origin", b"content-length", b"transfer-encoding", b"authorization", b"content-type")
+
+
+class Head(NamedTuple):
+    """A request before its body. ``target`` is path and query as they came, ``scheme`` the connection's."""
+
+    method: str
+    path: str
+    headers: Headers
+    scheme: str = "http"
+    target: bytes = b""
+    version: str = "1.1"
+
+    def value(self, name: bytes) -> str:
+        """A header's value; empty where it is missing."""
+        return next((value.decode("latin-1") for key, value in self.headers if key == name), "")
+
+    def has(self, name: bytes) -> bool:
+        """Whether there is such a header."""
+        return any(key == name for key, _ in self.headers)
+
+
+def refusal(head: Head, names: Collection[str], origins: Collection[str]) -> Problem | None:
+    """Why a request is not looked at; ``None`` for one that is.
+
+    ``names`` are the hosts that may be asked for; empty: any. ``origins`` are further addresses of the server's own
+    page, such as that of a proxy before it.
+    """
+    return _framing(head) or _host(head, names) or _origin(head, origins) or _site(head) or _content_type(head)
+
+
+def host_name(host: str) -> str:
+    """The name in a ``Host`` without its port, or empty where the whole is no host: nothing is cut off or guessed."""
+    found = _HOST.fullmatch(host.lower())
+    if found is None or not 0 < int(found["port"] or 80) <= 65_535:
+        return ""
+    return found["name"]
+
+
+def _framing(head: Head) -> Problem | None:
+    """A request that two programs could read in two ways is read by none."""
+    if head.version not in ("1.0", "1.1"):
+        return problem(505, "http-version", f"This server does not speak HTTP/{head.version}.", "Use HTTP/1.1.")
+    size = len(head.target) + sum(len(name) + len(value) + 4 for name, value in head.headers)
+    if size > HEAD_BYTES:
+        return problem(431, "headers", f"The request's head has more than {HEAD_BYTES:,} bytes.", "Send less.")
+    if len(head.headers) > HEADER_LINES:
+        return problem(431, "headers", f"The request has {len(head.headers)} header lines.", "Send at most 100.")
+    for name in _ONCE:
+        if sum(key == name for key, _ in head.headers) > 1:
+            return problem(400, "bad-request", f"The request has more than one {name.decode()!r} header.", "Send one.")
+    if head.has(b"transfer-encoding") and head.has(b"content-length"):
+        return problem(400, "bad-request", "The request has both Content-Length and Transfer-Encoding.", "Send one.")
+    length = head.value(b"content-length").encode("latin-1")
+    if length and not _LENGTH.fullmatch(length):
+        return problem(400, "bad-request", "The Content-Length is no number of bytes.")
+    if not head.path.startswith("/"):
+        return problem(400, "bad-request", "The request's target is no path.", "Ask for a path that begins with `/`.")
+    return None
+
+
+def _host(head: Head, names: Collection[str]) -> Problem | None:
+    host = head.value(b"host")
+    name = host_name(host)
+    if name and (not names or name in names):
+        return None
+    return problem(
+        403,
+        "host",
+        f"This server is not called {host[:100]!r}." if host else "The request names no host.",
+        "Use the address that the server printed; behind a proxy, start it with --public-url.",
+    )
+
+
+def _origin(head: Head, origins: Collection[str]) -> Problem | None:
+    if not head.has(b"origin"):
+        return None
+    origin, host = head.value(b"origin").lower(), head.value(b"host").lower()
+    ours = {one for one in origins if one.partition("://")[2] == host} or {f"{head.scheme}://{host}", *origins}
+    if origin in ours:
+        return None
+    return problem(
+        403,
+        "origin",
+        f"Pages of {origin[:100]!r} may not use this server.",
+        "Call it from a program, or from its own page; behind a proxy, start it with --public-url.",
+    )
+
+
+def _site(head: Head) -> Problem | None:
+    """What the browser says of where a request comes from (https://www.w3.org/TR/fetch-metadata/)."""
+    site = head.value(b"sec-fetch-site").lower()
+    if site in ("", "same-origin", "none"):
+        return None
+    is_link = head.method == "GET" and head.path == "/" and head.value(b"sec-fetch-mode").lower() == "navigate"
+    if is_link:
+        return None
+    return problem(403, "origin", "Pages of other sites may not use this server.", "Open the server's own page.")
+
+
+def _content_type(head: Head) -> Problem | None:
+    has_body = head.has(b"transfer-encoding") or head.value(b"content-length") not in ("", "0")
+    if head.method not in CHANGING or not has_body:
+        return None
+    kind = head.value(b"content-type").partition(";")[0].strip().lower()
+    if kind and kind not in FORM_TYPES:
+        return None
+    return problem(
+        415,
+        "content-type",
+        f"The body's type is {kind!r}, which pages of any site can send." if kind else "The body has no Content-Type.",
+        "Send `Content-Type: application/json`, or `application/octet-stream` for a file.",
+    )
+
+
+def origin_of(url: str) -> tuple[str, str]:
+    """The origin and the host name of a public address, as ``--public-url`` takes it. Raises ``ValueError``."""
+    scheme, separator, rest = url.strip().lower().rstrip("/").partition("://")
+    name = host_name(rest)
+    if not separator or scheme not in ("http", "https") or not name:
+        raise ValueError(f"{url!r} is no address: write one like https://agent.example.com")
+    return f"{scheme}://{rest}", name

@@ -1,0 +1,64 @@
+"""Keys and tokens are kept out of answers and logs, whoever put them into a text."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from ullage.errors import SettingError
+
+SHOWN: Final = "[hidden]"
+
+SHORTEST: Final = 6
+"""Characters of a value that is taken for a secret: shorter ones would make holes in ordinary words."""
+
+_USER_INFO: Final = re.compile(r"(?<=://)[^\s/@\"'<>]+@")
+_BEARER: Final = re.compile(r"\b(bearer)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
+_NAMES: Final = re.compile(
+    r"(^|_)(api_?key|key|token|secret|password|passwd|credentials?|authorization|auth)($|_)", re.IGNORECASE
+)
+_OURS: Final = re.compile(r"\bullage_[\w-]{40,}")
+
+
+def refuse_passwords(settings: Mapping[str, object]) -> None:
+    """Raises ``SettingError`` for an address with a password: settings are stored, streamed and exported."""
+    if _USER_INFO.search(str(settings.get("base_url") or "")):
+        raise SettingError(
+            "base_url: an address with a name or a password in it would be stored with the session. Leave them out: "
+            "keys come from the server's environment."
+        )
+
+
+class Secrets:
+    """Values that must not be seen, and what looks like a secret wherever it stands."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        known = sorted({value for value in values if len(value) >= SHORTEST}, key=len, reverse=True)
+        self._known = re.compile("|".join(map(re.escape, known))) if known else None
+
+    def masked(self, text: str) -> str:
+        """The text without them: known values, names and passwords in addresses, bearer tokens, tokens of ours."""
+        if self._known is not None:
+            text = self._known.sub(SHOWN, text)
+        text = _USER_INFO.sub(f"{SHOWN}@", text)
+        text = _BEARER.sub(rf"\1 {SHOWN}", text)
+        return _OURS.sub(SHOWN, text)
+
+
+def secrets_in(environment: Mapping[str, str]) -> list[str]:
+    """The values of the variables whose names say that they are secret."""
+    return [value for name, value in environment.items() if _NAMES.search(name)]
+
+
+class MaskingFormatter(logging.Formatter):
+    """Writes log records, their tracebacks included, without secrets, and each on lines of its own."""
+
+    def __init__(self, secrets: Secrets, fmt: str) -> None:
+        super().__init__(fmt)
+        self._secrets = secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See ``logging.Formatter``."""
+        return self._secrets.masked(super().format(record))

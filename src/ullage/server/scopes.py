@@ -1,0 +1,97 @@
+"""Which scope each route needs, in one table. A route that is missing here stops the server from starting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from litestar import get
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
+
+from ullage.server.answers import AccessView
+from ullage.server.problems import ScopeMissing
+from ullage.server.tokens import ANYONE, SCOPES, Bearer, TokenScope
+
+NEEDED: Final[Mapping[str, TokenScope | None]] = {
+    # A page without content, and whether the server runs: nothing of a session is in them.
+    "index": None,
+    "asset": None,
+    "health": None,
+    "get_access": "read",
+    "get_metrics": "read",
+    "look_at_log": "read",
+    "list_sessions": "read",
+    "get_session": "read",
+    "export_session": "read",
+    "list_messages": "read",
+    "list_queue": "read",
+    "get_kept": "read",
+    "get_settings": "read",
+    "explain": "read",
+    "get_context": "read",
+    "list_steps": "read",
+    "list_largest": "read",
+    "get_spend": "read",
+    "follow_events": "read",
+    "begin_session": "write",
+    "import_session": "write",
+    "fork_session": "write",
+    "send_message": "write",
+    "edit_queued": "write",
+    "withdraw_queued": "write",
+    "cancel": "write",
+    "resume": "write",
+    "compact": "write",
+    "uncompact": "write",
+    "pin": "write",
+    "rewind": "write",
+    "list_approvals": "read",
+    "list_grants": "read",
+    "approve": "approve",
+    "revoke_grant": "approve",
+    # What changes how sessions run, or destroys one.
+    "change_settings": "admin",
+    "delete_session": "admin",
+}
+"""By the handler's name; ``None`` needs no token at all."""
+
+
+def check_table(handlers: Iterable[HTTPRouteHandler]) -> None:
+    """Raises ``LookupError`` for a handler without a scope, and for an entry without a handler."""
+    names = {name_of(handler) for handler in handlers}
+    if names != NEEDED.keys():
+        raise LookupError(f"Routes and the table of their scopes differ: {sorted(names ^ NEEDED.keys())}")
+
+
+def name_of(handler: BaseRouteHandler) -> str:
+    """The name of a handler's function."""
+    return str(getattr(handler.fn, "__name__", ""))
+
+
+def needed_by(handler: BaseRouteHandler) -> TokenScope | None:
+    """The scope that a handler needs. The framework's own (OPTIONS, the description) tell nothing of a session."""
+    return NEEDED.get(name_of(handler))
+
+
+def bearer_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Bearer:
+    """Who sends this request."""
+    found = connection.scope.get("state", {}).get("bearer", ANYONE)
+    assert isinstance(found, Bearer)
+    return found
+
+
+def require_scope(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """A guard of every route. Raises ``ScopeMissing``."""
+    needed, bearer = needed_by(handler), bearer_of(connection)
+    if needed is None or needed in bearer.scopes:
+        return
+    raise ScopeMissing(f"The token {bearer.name!r} lacks the scope {needed!r}, which this request needs.")
+
+
+@get("/v1/access", operation_id="get_access", summary="What the token of this request allows")
+async def get_access(request: ASGIConnection[Any, Any, Any, Any]) -> AccessView:
+    """All scopes and no name where no token is required."""
+    bearer = bearer_of(request)
+    scopes = tuple(scope for scope in SCOPES if scope in bearer.scopes)
+    return AccessView(name=bearer.name, scopes=scopes, expires=bearer.expires)

@@ -1,0 +1,281 @@
+"""Named tokens with scopes and an end, in a file that a running server reads again when it changes.
+
+The file holds the SHA-256 of each token, which is enough for 256 random bits; the token itself is shown once, where it
+is made. A file that exists means that tokens are required, also when no valid one is left in it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from ullage.errors import SettingError
+
+log = logging.getLogger("ullage.server")
+
+TokenScope = Literal["read", "write", "approve", "admin"]
+
+SCOPES: Final[tuple[TokenScope, ...]] = ("read", "write", "approve", "admin")
+
+INCLUDED: Final[Mapping[TokenScope, frozenset[TokenScope]]] = {
+    "read": frozenset({"read"}),
+    "write": frozenset({"read", "write"}),
+    "approve": frozenset({"read", "approve"}),
+    "admin": frozenset(SCOPES),
+}
+"""What a scope allows beside itself."""
+
+FILE: Final = "tokens.json"
+"""Its name in the user's data directory."""
+
+PREFIX: Final = "ullage_"
+"""What every token begins with, so that scanners for leaked secrets can find one."""
+
+VERSION: Final = 1
+LARGEST_FILE: Final = 1_000_000
+"""Bytes of a file of tokens: some 5,000 of them."""
+
+WRONG_AT_ONCE: Final = 10
+"""Wrong tokens of one address within ``WRONG_S`` before it is told to wait."""
+WRONG_S: Final = 60.0
+ADDRESSES_KEPT: Final = 10_000
+
+
+class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One token as it is stored. Times are seconds since 1970; without ``expires`` it has no end."""
+
+    name: str
+    sha256: str
+    scopes: tuple[TokenScope, ...]
+    created: float
+    expires: float | None = None
+
+    def is_over(self, now: float) -> bool:
+        """Whether its time has passed."""
+        return self.expires is not None and self.expires <= now
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    version: int
+    tokens: tuple[TokenRecord, ...]
+
+
+_STORED: Final = msgspec.json.Decoder(_Stored)
+
+
+class Bearer(NamedTuple):
+    """Who sends a request: a token's name and what it allows. ``digest`` is empty where no token is required."""
+
+    name: str
+    scopes: frozenset[TokenScope]
+    expires: float | None = None
+    digest: str = ""
+
+
+ANYONE: Final = Bearer("", frozenset(SCOPES))
+"""Every program of this machine, as long as no token exists."""
+
+
+class TokenStore:
+    """The file of tokens. Every method raises ``SettingError`` for a file that can't be read, written or trusted."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> tuple[TokenRecord, ...] | None:
+        """All of them, those that are over too; ``None`` where there is no file."""
+        try:
+            with self.path.open("rb") as file:
+                status = os.fstat(file.fileno())
+                data = file.read(LARGEST_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            raise SettingError(f"The tokens in {self.path} can't be read: {problem.strerror}.") from problem
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_uid not in (0, os.geteuid()):
+            raise SettingError(f"Other users may change {self.path}: run `chmod 600` on it, then check its tokens.")
+        try:
+            if len(data) > LARGEST_FILE:
+                raise msgspec.ValidationError(f"more than {LARGEST_FILE:,} bytes")
+            stored = _STORED.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+            raise SettingError(
+                f"The tokens in {self.path} can't be read: {problem}. Move the file away and add them again."
+            ) from problem
+        if stored.version != VERSION:
+            raise SettingError(f"{self.path} was written by another version of Ullage (version {stored.version}).")
+        return stored.tokens
+
+    def add(self, name: str, scopes: tuple[TokenScope, ...], *, expires: float | None, now: float) -> str:
+        """Store another token and give its text, which can't be had again."""
+        token = PREFIX + secrets.token_urlsafe(32)
+        record = TokenRecord(name=name, sha256=digest_of(token), scopes=scopes, created=now, expires=expires)
+        with self._locked():
+            known = self.read() or ()
+            if any(one.name == name for one in known):
+                raise SettingError(f"There is a token {name!r} already: take another name, or revoke it first.")
+            self._replace((*known, record))
+        return token
+
+    def revoke(self, name: str) -> int:
+        """Remove a token; gives how many are left."""
+        with self._locked():
+            known = self.read() or ()
+            rest = tuple(one for one in known if one.name != name)
+            if len(rest) == len(known):
+                raise SettingError(f"There is no token {name!r}: `ullage token list` shows those there are.")
+            self._replace(rest)
+        return len(rest)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self.path.with_name(f"{self.path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as problem:
+            raise SettingError(f"{self.path} can't be written: {problem.strerror}.") from problem
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _replace(self, tokens: tuple[TokenRecord, ...]) -> None:
+        data = msgspec.json.format(msgspec.json.encode(_Stored(VERSION, tokens)), indent=1) + b"\n"
+        try:
+            handle, temporary = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)  # mode 0600
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+        except OSError as problem:
+            raise SettingError(f"{self.path} can't be written: {problem.strerror}.") from problem
+
+
+def digest_of(token: str) -> str:
+    """What is stored of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Tokens:
+    """What a server asks of those who send requests: the launch's own token, and those of a file as it is now.
+
+    A file that can't be read any more lets nobody in by one of its tokens; the log says so.
+    """
+
+    def __init__(
+        self, token: str = "", store: TokenStore | None = None, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._own = digest_of(token) if token else ""
+        self._store = store
+        self._clock = clock
+        self._seen: tuple[int, ...] | None = None
+        self._records: tuple[TokenRecord, ...] = ()
+        self._exists = False
+        self.wrong = WrongTokens(clock)
+        if store is not None:
+            self._exists = store.read() is not None  # a file that can't be read is said at the start
+
+    def are_required(self) -> bool:
+        """Whether a request needs a token now."""
+        self._refresh()
+        return bool(self._own) or self._exists
+
+    def bearer(self, token: str, *, is_limited: bool = False) -> Bearer | TokenRecord | None:
+        """Whose token it is; a record for one that is over, ``None`` for a wrong one.
+
+        ``is_limited``: too many wrong ones came from there. Then only generated tokens are compared, which can't be
+        guessed.
+        """
+        self._refresh()
+        given = digest_of(token)
+        found: Bearer | TokenRecord | None = None
+        if self._own and not is_limited and hmac.compare_digest(given, self._own):
+            found = Bearer("the launch", frozenset(SCOPES), None, self._own)
+        for record in self._records:
+            if hmac.compare_digest(given, record.sha256):
+                found = record if record.is_over(self._clock()) else _bearer_of(record)
+        return found
+
+    def is_valid(self, bearer: Bearer) -> bool:
+        """Whether what was let in once still would be: for answers that go on for hours."""
+        if not self.are_required() or (self._own and bearer.digest == self._own):
+            return True
+        now = self._clock()
+        return any(one.sha256 == bearer.digest and not one.is_over(now) for one in self._records)
+
+    def _refresh(self) -> None:
+        if self._store is None:
+            return
+        seen = self._fingerprint(self._store.path)
+        if seen == self._seen:
+            return
+        self._seen = seen
+        try:
+            records = self._store.read()
+        except SettingError as problem:
+            log.error("%s Until then none of its tokens is accepted.", problem)
+            self._records, self._exists = (), True
+            return
+        self._records, self._exists = records or (), records is not None
+
+    @staticmethod
+    def _fingerprint(path: Path) -> tuple[int, ...]:
+        try:
+            found = path.stat()
+        except OSError as problem:
+            return (problem.errno or 0,)
+        return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
+
+
+def _bearer_of(record: TokenRecord) -> Bearer:
+    allowed = frozenset(scope for one in record.scopes for scope in INCLUDED[one])
+    return Bearer(record.name, allowed, record.expires, record.sha256)
+
+
+class WrongTokens:
+    """How many wrong tokens came from where, of late. An IPv6 client counts as its whole /64 network."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[float, int]] = {}
+
+    def wait_s(self, address: str) -> float:
+        """Seconds an address has to wait; 0 where it does not."""
+        since, count = self._seen.get(_network(address), (0.0, 0))
+        left = since + WRONG_S - self._clock()
+        return max(left, 1.0) if count >= WRONG_AT_ONCE and left > 0 else 0.0
+
+    def note(self, address: str) -> None:
+        """One more from this address."""
+        network, now = _network(address), self._clock()
+        since, count = self._seen.pop(network, (now, 0))
+        if since + WRONG_S <= now:
+            since, count = now, 0
+        if len(self._seen) >= ADDRESSES_KEPT:
+            del self._seen[next(iter(self._seen))]
+        self._seen[network] = (since, count + 1)
+
+
+def _network(address: str) -> str:
+    if ":" not in address:
+        return address
+    try:
+        return str(ip_network(f"{address.partition('%')[0]}/64", strict=False))
+    except ValueError:
+        return address

@@ -1,0 +1,106 @@
+"""The user's grants for projects: one small file each, in the user's data directory.
+
+A file of its own for each grant makes giving and revoking one atomic, whoever else writes. They never come from a
+project: the directory is the user's, and no grant is read for a root that holds it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ullage.agent.grants import Grant
+from ullage.errors import CommandRefused, UllageError
+from ullage.store.calibration import data_directory
+
+DIRECTORY: Final = "grants"
+_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+class ProjectGrant(NamedTuple):
+    """A grant and the root of the project it is for."""
+
+    root: str
+    grant: Grant
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True):
+    root: str
+    grant: Grant
+    version: int = 1
+
+
+_decoder: Final = msgspec.json.Decoder(_File)
+
+
+class ProjectGrants:
+    """Reads and writes the grants for projects."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self.directory = (data_directory() if directory is None else directory) / DIRECTORY
+
+    def all(self) -> list[ProjectGrant]:
+        """Every grant there is, the oldest first. A file that can't be read or understood grants nothing."""
+        found: list[ProjectGrant] = []
+        try:
+            names = sorted(os.listdir(self.directory))
+        except OSError:
+            return []
+        for name in names:
+            path = self.directory / name
+            if path.suffix != ".json" or path.is_symlink():
+                continue
+            try:
+                read = _decoder.decode(path.read_bytes())
+            except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                continue
+            if read.version == 1 and read.grant.id == path.stem:
+                found.append(ProjectGrant(read.root, read.grant))
+        return sorted(found, key=lambda one: one.grant.at)
+
+    def of(self, root: Path) -> tuple[Grant, ...]:
+        """The grants for this root; none where it holds the grants' own directory, which tools could then write to."""
+        if self._lies_in(root):
+            return ()
+        key = str(root.resolve())
+        return tuple(one.grant for one in self.all() if one.root == key)
+
+    def add(self, root: Path, grant: Grant) -> None:
+        """Keep a grant for this root. Raises ``CommandRefused`` for a root that can have none, ``UllageError``."""
+        if self._lies_in(root):
+            raise CommandRefused(
+                f"No grant is kept for {root}: Ullage's own data lies in it, so what works there could write grants. "
+                "Allow it for this session instead."
+            )
+        data = msgspec.json.encode(_File(root=str(root.resolve()), grant=grant))
+        path = self.directory / f"{grant.id}.json"
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as file:  # one that is cut in the middle can't be read, and grants nothing
+                file.write(data + b"\n")
+        except OSError as problem:
+            raise UllageError(
+                f"The grant can't be written to {path} ({problem.strerror}). Make room or allow writing there, or "
+                "point ULLAGE_DATA to another directory."
+            ) from problem
+
+    def revoke(self, grant: str) -> bool:
+        """Take a grant back; False where there is none of this id. Raises ``UllageError``."""
+        if not _ID.fullmatch(grant):
+            return False
+        path = self.directory / f"{grant}.json"
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as problem:
+            raise UllageError(f"The grant {path} can't be removed ({problem.strerror}).") from problem
+        return True
+
+    def _lies_in(self, root: Path) -> bool:
+        return self.directory.resolve().is_relative_to(root.resolve())

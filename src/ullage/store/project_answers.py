@@ -1,0 +1,112 @@
+"""What the user answered when asked whether a project's ``ullage.toml`` may set more than harmless settings.
+
+One small file for each directory, in the user's data directory. An answer is for one content of the file: a file that
+has changed since is asked about again.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ullage.errors import CommandRefused, UllageError
+from ullage.store.calibration import data_directory
+
+DIRECTORY: Final = "projects"
+
+
+class ProjectAnswer(NamedTuple):
+    """The answer for the file in ``directory``, as long as its content has this digest."""
+
+    directory: str
+    digest: str
+    is_agreed: bool
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True):
+    directory: str
+    digest: str
+    is_agreed: bool
+    version: int = 1
+
+
+_decoder: Final = msgspec.json.Decoder(_File)
+
+
+class ProjectAnswers:
+    """Reads and writes the answers. Two writers at once leave the later one's answer."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self.directory = (data_directory() if directory is None else directory) / DIRECTORY
+
+    def all(self) -> list[ProjectAnswer]:
+        """Every answer, by directory. A file that can't be read answers nothing."""
+        try:
+            paths = [self.directory / name for name in os.listdir(self.directory) if name.endswith(".json")]
+        except OSError:
+            return []
+        found = [answer for path in paths if (answer := _read(path)) is not None]
+        return sorted(found)
+
+    def of(self, project: Path, digest: str) -> bool | None:
+        """Whether the user agreed to this content of the file in ``project``; ``None`` when nobody was asked."""
+        if self._lies_in(project):
+            return None
+        directory = str(project.resolve())
+        answer = _read(self._path(directory))
+        if answer is None or (answer.directory, answer.digest) != (directory, digest):
+            return None
+        return answer.is_agreed
+
+    def add(self, project: Path, digest: str, *, is_agreed: bool) -> None:
+        """Keep an answer. Raises ``CommandRefused`` for a directory that can have none, ``UllageError``."""
+        if self._lies_in(project):
+            raise CommandRefused(
+                f"No answer is kept for {project}: Ullage's own data lies in it, so what works there could write one. "
+                "Put the settings into your own ullage.toml instead."
+            )
+        directory = str(project.resolve())
+        data = msgspec.json.encode(_File(directory=directory, digest=digest, is_agreed=is_agreed))
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, name = tempfile.mkstemp(dir=self.directory)  # readable by the user alone
+            with os.fdopen(handle, "wb") as file:
+                file.write(data + b"\n")
+            os.replace(name, self._path(directory))
+        except OSError as problem:
+            raise UllageError(
+                f"The answer can't be written to {self.directory} ({problem.strerror}). Make room or allow writing "
+                "there, or point ULLAGE_DATA to another directory."
+            ) from problem
+
+    def remove(self, project: Path) -> bool:
+        """Forget the answer for a directory; false where there is none. Raises ``UllageError``."""
+        path = self._path(str(project.resolve()))
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as problem:
+            raise UllageError(f"The answer {path} can't be removed ({problem.strerror}).") from problem
+        return True
+
+    def _path(self, directory: str) -> Path:
+        return self.directory / f"{sha256(os.fsencode(directory)).hexdigest()[:32]}.json"
+
+    def _lies_in(self, project: Path) -> bool:
+        return self.directory.resolve().is_relative_to(project.resolve())
+
+
+def _read(path: Path) -> ProjectAnswer | None:
+    try:
+        if path.is_symlink():
+            return None
+        read = _decoder.decode(path.read_bytes())
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return ProjectAnswer(read.directory, read.digest, read.is_agreed) if read.version == 1 else None

@@ -1,0 +1,44 @@
+"""The environment of a command: a list of harmless variables, and nothing that looks like a key.
+
+What a model's command can print it can also send away, so a provider's key is never in its environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+PASSED: Final = frozenset(
+    {
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "COLUMNS", "LINES", "NO_COLOR", "CI",
+        "TMPDIR", "DEBIAN_FRONTEND", "SOURCE_DATE_EPOCH",
+        "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
+        "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYENV_ROOT",
+        "PYENV_VERSION", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "GOROOT", "GOPATH", "GOFLAGS", "JAVA_HOME", "NVM_DIR",
+        "NODE_ENV", "NODE_PATH", "VOLTA_HOME", "RBENV_ROOT", "RBENV_VERSION", "ASDF_DATA_DIR", "DOTNET_ROOT", "CC",
+        "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH",
+        "CPATH", "MANPATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+        "NODE_EXTRA_CA_CERTS", "PIP_CERT",
+        "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+        "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "GOPROXY",
+    }
+)  # fmt: skip
+"""Who and where the user is, where toolchains and certificates lie, and how to reach a proxy or a package index."""
+
+SECRET_WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
+"""A variable with one of these in its name is never passed."""
+
+
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What of the environment a command gets: known names and locales, and no address with a user in it."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if (name in PASSED or name.startswith("LC_")) and not _is_secret(name, value)
+    }
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if any(word in name.upper() for word in SECRET_WORDS):
+        return True
+    return "://" in value and "@" in value

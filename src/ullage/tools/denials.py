@@ -1,0 +1,55 @@
+"""What a model is told beside the output of a command that failed at the sandbox.
+
+Only what is certain from the sandbox's own rules: a path that is named in a line with an error and lies outside, or
+an error of name resolution where there is no network. Whether a hidden file exists is never told.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from ullage.tools.sandbox import Sandbox
+
+_LINES: Final = 200  # of the end of the output
+_LONGEST_LINE: Final = 2_000  # characters
+_NO_NETWORK: Final = re.compile(
+    r"could not resolve|couldn't resolve|temporary failure in name resolution|name or service not known"
+    r"|network is unreachable|\bENETUNREACH\b|\bEAI_AGAIN\b|nodename nor servname|failed to lookup address"
+    r"|unable to resolve|socket: operation not permitted|cannot create socket|failed to open socket",
+    re.IGNORECASE,
+)
+_REFUSED: Final = re.compile(
+    r"permission denied|read-only file system|operation not permitted|\bE(?:ACCES|PERM|ROFS)\b", re.IGNORECASE
+)
+_MISSING: Final = re.compile(r"no such file or directory|not found|\bENOENT\b|cannot access", re.IGNORECASE)
+_PATH: Final = re.compile(r"(?<![\w/.~-])(/[^\s'\"`:;,()<>\[\]{}|*?]+)")
+
+
+def denial_note(text: str, sandbox: Sandbox, root: Path) -> str:
+    """Why the command may have failed; empty where the sandbox has nothing to do with it, or that is not certain."""
+    if sandbox.backend(root) == "none":
+        return ""
+    lines = [line[:_LONGEST_LINE] for line in text.splitlines()[-_LINES:]]
+    notes = []
+    if sandbox.mode == "workspace" and any(_NO_NETWORK.search(line) for line in lines):
+        notes.append("the sandbox has no network")
+    reach = sandbox.reach(root, os.environ.get("PATH", ""))
+    refused = [path for line in lines if _REFUSED.search(line) for path in _paths(line)]
+    missing = [path for line in lines if _MISSING.search(line) for path in _paths(line)]
+    if any(not reach.writes(path) and not _is_open(path) and reach.sees(path) for path in refused):
+        notes.append("outside the working directory and $TMPDIR files are read-only in the sandbox")
+    if any(not reach.sees(path) and not _is_open(path) for path in [*refused, *missing]):
+        notes.append("a path outside the working directory is hidden by the sandbox")
+    return "; ".join(notes)
+
+
+def _paths(line: str) -> list[Path]:
+    return [Path(os.path.normpath(found)) for found in _PATH.findall(line)]
+
+
+def _is_open(path: Path) -> bool:
+    """Places that the sandbox has for itself: what fails there has another cause."""
+    return any(path.is_relative_to(place) for place in ("/tmp", "/var/tmp", "/dev", "/proc"))

@@ -1,0 +1,419 @@
+"""Runs one command, confines it, and ends every process it started. A program of its own:
+
+    python -I -S launcher.py '{"command": ["/bin/sh", "-c", "true"], …}'
+
+It is the parent of all the command starts: Linux gives orphans to it (PR_SET_CHILD_SUBREAPER), so daemons that left
+their session, their group and their environment are still found. It ends them when the command ends, on SIGTERM, and
+when the program that started it disappears (the lifeline, a pipe, is closed then). The standard library alone, and no
+import of this package: it starts in some 15 ms.
+
+https://man7.org/linux/man-pages/man2/prctl.2.html, https://docs.kernel.org/userspace-api/landlock.html
+"""
+
+import contextlib
+import ctypes
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from typing import Any, NoReturn
+
+POLL_S = 0.05
+"""Seconds between two looks at the cheap signs of a command out of bounds: two files and one system call."""
+SCAN_S = 1.0
+"""Seconds between two looks at each of its processes."""
+KILL_S = 60.0
+"""Seconds in which KILL is repeated for processes that were started meanwhile; a fork bomb took 32,000 processes and
+14 minutes of a machine while this was 5 and the launcher had to wait for its turn among them."""
+MARGIN_PROCESSES = 256
+"""A user's limit counts all of the user's processes: room for those that begin beside the command."""
+FLOOR_BYTES = 1 << 30
+"""A command may not leave less than this free on the disk, or half of what was free when it began."""
+
+SET_PDEATHSIG, SET_SECCOMP, CAPBSET_DROP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 22, 24, 36, 38, 47
+"""Options of prctl, from <linux/prctl.h>."""
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+"""The same numbers on every architecture."""
+CAPABILITY_VERSION_3 = 0x20080522
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main(spec: dict[str, Any]) -> NoReturn:
+    """Run the command and report how it ended, on the descriptor ``report`` or by the own exit code."""
+    for kept in (spec["lifeline"], spec["report"]):
+        if kept >= 0:
+            os.set_inheritable(kept, False)
+    if spec["lifeline"] < 0:
+        parent = os.getppid()
+        libc.prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            sys.exit(1)
+    checked(libc.prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+    if spec["temp"]:
+        os.mkdir(spec["temp"], 0o700)
+        os.mkdir(os.path.join(spec["temp"], "home"), 0o700)
+    go_first(True)
+    try:
+        report = Supervisor(spec).run()
+    finally:
+        go_first(False)
+        if spec["temp"]:
+            remove(spec["temp"])
+    if spec["report"] >= 0:
+        os.write(spec["report"], json.dumps(report).encode())
+        os._exit(0)
+    if report["error"]:
+        os.write(2, report["error"].encode())
+    os._exit(report["code"] if report["code"] >= 0 else 128 - report["code"])
+
+
+def go_first(first: bool) -> None:
+    """Take turns before every ordinary process, as only root may. What this process starts does not inherit it.
+
+    The kernel limits the number of processes of a normal user but not of root. There this process has to find and end
+    a fork bomb, however many of its processes want the processors meanwhile.
+    """
+    policy = os.SCHED_RR | os.SCHED_RESET_ON_FORK if first else os.SCHED_OTHER
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, policy, os.sched_param(int(first)))
+
+
+class Supervisor:
+    """The command's process, and a watch over all that descend from it."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec = spec
+        self.limits = spec["limits"]
+        self.is_asked_to_end = False
+        self.status: int | None = None
+        self.wake, waking = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        os.set_blocking(waking, False)
+        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, self.end_soon)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.threads = system_threads()
+        self.free = {place: free_bytes(place) for place in (os.getcwd(), spec["temp"]) if place}
+        self.scan_at = time.monotonic() + SCAN_S
+
+    def run(self) -> dict[str, Any]:
+        errors, failing = os.pipe2(os.O_CLOEXEC)
+        self.notes, noting = os.pipe2(os.O_CLOEXEC)
+        self.child = os.fork()
+        if self.child == 0:
+            become(self.spec, failing, noting)
+        os.close(failing)
+        os.close(noting)
+        status, exceeded = self.attend()
+        notes, problem = read_all(self.notes), read_all(errors)
+        if self.spec["is_wrapped"]:  # its own processes may be ending just now
+            left_over = b"left" in notes
+        else:
+            left_over = exceeded == "" and bool(self.members())
+        self.end(self.spec["grace_s"] if left_over else 0.0)
+        code = os.waitstatus_to_exitcode(status)
+        if self.spec["is_wrapped"] and b"started" not in notes and not problem:
+            problem = b"the sandbox could not be set up"
+        return {
+            "code": code,
+            "left_over": left_over,
+            "exceeded": exceeded,
+            "error": problem.decode("utf-8", "replace"),
+        }
+
+    def attend(self) -> tuple[int, str]:
+        """Wait for the command. Gives its status, and which limit it exceeded."""
+        exceeded = ""
+        watched = [self.wake] + [self.spec["lifeline"]] * (self.spec["lifeline"] >= 0)
+        while True:
+            ready = select.select(watched, [], [], POLL_S)[0]
+            if self.wake in ready:
+                os.read(self.wake, 4096)
+            status = self.reap()
+            if status is not None:
+                return status, exceeded
+            if self.spec["lifeline"] in ready:
+                self.end(0.0)
+            elif self.is_asked_to_end:
+                self.end(self.spec["grace_s"])
+            elif exceeded := exceeded or self.exceeded():
+                self.end(0.0)
+
+    def end_soon(self, *_: object) -> None:
+        self.is_asked_to_end = True
+
+    def reap(self) -> int | None:
+        """Collect what ended; the status of the command itself, if it is among it."""
+        self.has_children = True
+        while self.has_children:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                self.has_children = False
+                break
+            if pid == 0:
+                break
+            if pid == self.child:
+                self.status = status
+        return self.status
+
+    def members(self) -> set[int]:
+        """The living processes that descend from this one."""
+        self.reap()
+        if not self.has_children:  # orphans would be children of this process
+            return set()
+        parents = processes()
+        mine, found = set[int](), {os.getpid()}
+        while found:
+            found = {pid for pid, parent in parents.items() if parent in found} - mine
+            mine |= found
+        return mine
+
+    def end(self, grace_s: float) -> None:
+        """TERM, then KILL until none is left. A closed lifeline cuts the wait short."""
+        if grace_s:
+            self.ask(grace_s)
+        deadline = time.monotonic() + KILL_S
+        while (members := self.members()) and time.monotonic() < deadline:
+            send(signal.SIGSTOP, members)  # a stopped process starts no other
+            send(signal.SIGKILL, members)
+            time.sleep(0.005)
+
+    def ask(self, grace_s: float) -> None:
+        members = self.members()
+        if self.spec["is_wrapped"]:  # the sandbox itself must outlive what is in it
+            parents = processes()
+            members -= {self.child} | {pid for pid in members if parents.get(pid) == self.child}
+        send(signal.SIGTERM, members)
+        send(signal.SIGCONT, members)  # a stopped process can't act on TERM
+        deadline = time.monotonic() + grace_s
+        while (members & self.members()) and time.monotonic() < deadline:
+            if select.select([self.spec["lifeline"]] * (self.spec["lifeline"] >= 0), [], [], 0.02)[0]:
+                return
+
+    def exceeded(self) -> str:
+        """The limit that the command exceeds now; empty for none. Looks at each process only when it has to."""
+        for place, before in self.free.items():
+            if free_bytes(place) < min(FLOOR_BYTES, before // 2):
+                return "disk"
+        now = time.monotonic()
+        if now < self.scan_at and system_threads() < self.threads + self.limits["processes"]:
+            return ""
+        self.scan_at = now + SCAN_S
+        members = self.members()
+        if len(members) > self.limits["processes"]:
+            return "processes"
+        if sum(map(memory_of, members)) > self.limits["memory_bytes"]:
+            return "memory"
+        if self.spec["temp"] and self.is_temp_full():
+            return "temp"
+        return ""
+
+    def is_temp_full(self) -> bool:
+        most, temp = self.limits["temp_bytes"], self.spec["temp"]
+        if self.free[temp] - free_bytes(temp) < most // 2:
+            return False
+        total = 0
+        for folder, _, files in os.walk(temp):
+            for name in files:
+                with contextlib.suppress(OSError):
+                    total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+        return bool(total > most)
+
+
+def become(spec: dict[str, Any], failing: int, noting: int) -> NoReturn:
+    """In the child: confine this process, and turn into the command."""
+    failing = above(failing)
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        limit(spec["limits"])
+        if spec["is_wrapped"]:
+            pass_on(spec, noting)
+        else:
+            if spec["capabilities"] is not None:
+                drop_capabilities(spec["capabilities"])
+            if spec["landlock"] or spec["seccomp"]:
+                checked(libc.prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+            if spec["landlock"]:
+                restrict(spec["landlock"])
+            if spec["seccomp"]:
+                filter_calls(bytes.fromhex(spec["seccomp"]))
+        os.execvpe(spec["command"][0], spec["command"], os.environ)
+    except OSError as problem:
+        os.write(failing, f"{spec['command'][0]}: {problem.strerror or problem}".encode())
+    except BaseException as problem:  # noqa: BLE001 - the child of a fork must not go on as a second launcher
+        os.write(failing, repr(problem).encode())
+    os._exit(127)
+
+
+def limit(limits: dict[str, int]) -> None:
+    """Limits of each process. For root the kernel ignores the number of processes; the supervisor counts them."""
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: limits["file_bytes"],
+        resource.RLIMIT_NOFILE: limits["open_files"],
+        resource.RLIMIT_DATA: limits["memory_bytes"],
+        resource.RLIMIT_NPROC: user_threads() + limits["processes"] + MARGIN_PROCESSES,
+    }
+    for kind, most in wanted.items():
+        hard = resource.getrlimit(kind)[1]
+        value = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def pass_on(spec: dict[str, Any], noting: int) -> None:
+    """The descriptors that bubblewrap and its inner script expect, by their numbers; they close them again.
+
+    A directory of the workspace is opened here, name by name and never through a link, so that a link put in its place
+    mounts nothing else.
+    """
+    opened: dict[int, int] = {}
+    for number, parent, name in spec["open"]:
+        where = opened.get(parent)
+        opened[number] = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=where)
+    reading, writing = os.pipe()
+    os.write(writing, bytes.fromhex(spec["seccomp"]))
+    os.close(writing)
+    high = {number: above(found) for number, found in {**opened, 9: noting, 10: reading}.items()}
+    for number, found in high.items():
+        os.dup2(found, number, inheritable=True)
+
+
+def above(descriptor: int) -> int:
+    """A copy whose number is out of the way of those that are given out."""
+    import fcntl
+
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 64)
+
+
+def drop_capabilities(kept: list[int]) -> None:
+    """Give up every capability but these, for good."""
+    libc.prctl(CAP_AMBIENT, 4, 0, 0, 0)
+    for number in range(64):
+        if number not in kept and libc.prctl(CAPBSET_DROP, number, 0, 0, 0) != 0 and ctypes.get_errno() == errno.EINVAL:
+            break
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    held = (ctypes.c_uint32 * 6)()
+    checked(libc.capget(header, held))
+    mask = sum(1 << number for number in kept)
+    allowed = held[1] & mask
+    checked(libc.capset(header, (ctypes.c_uint32 * 6)(allowed, allowed, 0, 0, 0, 0)))
+
+
+def restrict(rules: dict[str, Any]) -> None:
+    """Landlock: only what the rules grant, for this process and all it starts."""
+    wanted = (ctypes.c_uint64 * 3)(rules["files"], rules["network"], rules["scoped"])
+    size = 24 if rules["scoped"] else 16 if rules["network"] else 8
+    ruleset = checked(libc.syscall(LANDLOCK_CREATE, wanted, ctypes.c_size_t(size), 0))
+    for path, rights in rules["grants"]:
+        try:
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue  # gone since the rules were made: nothing to grant
+        rule = (ctypes.c_uint32 * 3).from_buffer_copy(
+            rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
+        )
+        checked(libc.syscall(LANDLOCK_ADD, ruleset, 1, rule, 0))
+        os.close(place)
+    checked(libc.syscall(LANDLOCK_RESTRICT, ruleset, 0))
+    os.close(ruleset)
+
+
+class FilterProgram(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("program", ctypes.c_char_p))
+
+
+def filter_calls(program: bytes) -> None:
+    """The seccomp filter, for this process and all it starts."""
+    given = FilterProgram(len(program) // 8, program)
+    checked(libc.prctl(SET_SECCOMP, 2, ctypes.byref(given), 0, 0))
+
+
+def checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def processes() -> dict[int, int]:
+    """Each living process of the system and its parent."""
+    found: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    state, parent = file.read().rpartition(b")")[2].split(None, 2)[:2]
+            except (OSError, ValueError):
+                continue  # gone meanwhile
+            if state not in (b"Z", b"X"):
+                found[int(name)] = int(parent)
+    return found
+
+
+def send(number: int, members: set[int]) -> None:
+    for pid in members:
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+
+
+def memory_of(pid: int) -> int:
+    """Bytes of memory that are this process's own; shared pages are not counted once for each."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/status", "rb") as file:
+        return int(file.read().partition(b"RssAnon:")[2].split(None, 1)[0]) * 1024
+    return 0
+
+
+def system_threads() -> int:
+    with open("/proc/loadavg", "rb") as file:
+        return int(file.read().split()[3].partition(b"/")[2])
+
+
+def user_threads() -> int:
+    """How many threads this user has now, which a limit on processes counts too."""
+    total, mine = 0, os.getuid()
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                if os.stat(f"/proc/{name}").st_uid == mine:
+                    total += len(os.listdir(f"/proc/{name}/task"))
+    return total
+
+
+def free_bytes(place: str) -> int:
+    found = os.statvfs(place)
+    return found.f_bavail * found.f_frsize
+
+
+def read_all(descriptor: int) -> bytes:
+    os.set_blocking(descriptor, False)
+    try:
+        return os.read(descriptor, 4096)
+    except BlockingIOError:
+        return b""
+
+
+def remove(temp: str) -> None:
+    import shutil
+
+    shutil.rmtree(temp, ignore_errors=True)
+    if os.path.isdir(temp):  # a directory in it was made unreadable
+        for folder, names, _ in os.walk(temp):
+            for name in [*names, ""]:
+                with contextlib.suppress(OSError):
+                    os.chmod(os.path.join(folder, name), 0o700, follow_symlinks=not name)
+        shutil.rmtree(temp, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,167 @@
+"""Which places a sandboxed command can read and write: an allow-list, and what is taken out of it again.
+
+Directories of the system can be read, the home directory can't but for toolchains that hold no secrets, and only the
+workspace can be written. Everything not named here does not exist for the command, or can't be opened.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+SYSTEM: Final = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store",
+    "/run/current-system", "/sys/devices/system", "/var/lib/dpkg", "/var/lib/rpm",
+)  # fmt: skip
+"""Programs, libraries and their configuration."""
+
+TOOLCHAINS: Final = (
+    ".asdf", ".bun/bin", ".cargo/bin", ".deno/bin", ".dotnet", ".elan", ".ghcup", ".goenv", ".juliaup", ".local/bin",
+    ".local/lib", ".local/share/fnm", ".local/share/mise", ".local/share/pipx", ".local/share/pnpm", ".local/share/uv",
+    ".nodenv", ".npm-global", ".nvm", ".opam", ".pyenv", ".rbenv", ".rustup", ".sdkman/candidates", ".swiftly",
+    ".volta", "anaconda3", "go/bin", "go/pkg/mod", "mambaforge", "miniconda3", "miniforge3",
+)  # fmt: skip
+"""Directories of a home that hold compilers, interpreters and their packages. ``.cargo`` itself holds a token."""
+
+TOOLCHAIN_VARIABLES: Final[Mapping[str, str]] = {
+    "RUSTUP_HOME": ".rustup", "PYENV_ROOT": ".pyenv", "NVM_DIR": ".nvm", "RBENV_ROOT": ".rbenv", "VOLTA_HOME": ".volta",
+    "ASDF_DATA_DIR": ".asdf", "GOMODCACHE": "go/pkg/mod",
+}  # fmt: skip
+"""Where a toolchain lies, for one that would look in a home directory that is private now."""
+
+SECRETS: Final = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".config", ".docker", ".kube", ".netrc", ".npmrc", ".pypirc", ".pgpass",
+    ".my.cnf", ".git-credentials", ".gitconfig", ".password-store", ".local/share/keyrings", ".local/share/ullage",
+    ".local/state", ".mozilla", ".thunderbird", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
+    ".m2/settings.xml", ".gradle/gradle.properties", ".terraform.d", ".oci", ".boto", ".s3cfg", ".vault-token",
+    ".claude", ".claude.json", ".codex", ".gemini", ".bash_history", ".zsh_history", ".python_history",
+    ".node_repl_history", ".psql_history", ".mysql_history", ".sqlite_history", ".lesshst", ".viminfo", ".Xauthority",
+    ".cache", "snap", "Library",
+)  # fmt: skip
+"""What is hidden in a home directory that is itself the workspace."""
+
+STARTS_PROGRAMS: Final = (
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+    ".vimrc", ".emacs", ".inputrc", ".tmux.conf", ".xprofile", ".pam_environment",
+)  # fmt: skip
+"""What is run or read at the user's next login; not to be written where the home directory is the workspace."""
+
+
+class Reach(NamedTuple):
+    """What a command can get at. All paths are absolute and without links.
+
+    ``hidden`` lies inside what can be read or written, ``protected`` inside what can be written.
+    """
+
+    root: Path
+    home: Path
+    readable: tuple[Path, ...]
+    writable: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()
+
+    @property
+    def has_home(self) -> bool:
+        """Whether the home directory is part of the workspace."""
+        return any(self.home.is_relative_to(place) for place in (self.root, *self.writable))
+
+    def sees(self, path: Path) -> bool:
+        """Whether the path lies in a place that can be read."""
+        if any(path.is_relative_to(hidden) for hidden in self.hidden):
+            return False
+        return any(path.is_relative_to(place) for place in (self.root, *self.writable, *self.readable))
+
+    def writes(self, path: Path) -> bool:
+        """Whether the path lies in a place that can be written."""
+        if any(path.is_relative_to(place) for place in (*self.hidden, *self.protected)):
+            return False
+        return any(path.is_relative_to(place) for place in (self.root, *self.writable))
+
+
+def reach_of(
+    root: Path,
+    *,
+    home: Path,
+    search_path: str = "",
+    readable: Iterable[Path] = (),
+    writable: Iterable[Path] = (),
+    hidden: Iterable[Path] = (),
+) -> Reach:
+    """What a command in this workspace can get at, of what exists now.
+
+    ``search_path`` is the ``PATH`` of programs; ``readable`` and ``writable`` are the operator's further directories,
+    ``hidden`` what no command may read wherever it lies.
+    """
+    root, home = _real(root), _real(home)
+    toolchains = [home / each for each in TOOLCHAINS]
+    programs = [Path(each) for each in search_path.split(os.pathsep) if os.path.isabs(each)]
+    # a home directory on the search path must not open the whole of it
+    programs = [each for each in programs if not home.is_relative_to(_real(each))]
+    further = tuple(dict.fromkeys(_existing(writable)))
+    places = (root, *further)
+    seen = _outermost(_existing([*map(Path, SYSTEM), *toolchains, *programs, *readable]))
+    closed = [*hidden, *_private_files(os.geteuid() == 0)]
+    protected: list[Path] = []
+    if _is_below(home, (*places, *map(_real, map(Path, SYSTEM)))):
+        closed += [home / each for each in SECRETS]
+    if _is_below(home, places):
+        protected += [home / each for each in STARTS_PROGRAMS]
+    granted = (*places, *seen)
+    return Reach(
+        root=root,
+        home=home,
+        readable=tuple(place for place in seen if not _is_below(place, places)),
+        writable=further,
+        hidden=tuple(dict.fromkeys(each for each in _existing(closed) if _is_below(each, granted) and each != root)),
+        protected=tuple(dict.fromkeys(_existing(protected))),
+    )
+
+
+def store_files(store: Path) -> tuple[Path, ...]:
+    """A store's database and the files SQLite keeps beside it."""
+    if not store.parent.is_dir():
+        return ()
+    return tuple(sorted(each for each in store.parent.iterdir() if each.name.startswith(store.name)))
+
+
+@cache
+def _private_files(is_root: bool) -> tuple[Path, ...]:
+    """What in /etc only root may read: for root itself its permissions hide nothing."""
+    return tuple(_unreadable(Path("/etc"))) if is_root else ()
+
+
+def _unreadable(directory: Path) -> Iterator[Path]:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                continue
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if not mode & stat.S_IROTH:
+                yield Path(entry.path)
+            elif stat.S_ISDIR(mode):
+                yield from _unreadable(Path(entry.path))
+
+
+def _outermost(places: Iterable[Path]) -> list[Path]:
+    """The places without those that lie in another one."""
+    outer: list[Path] = []
+    for place in sorted(set(places)):
+        if not _is_below(place, outer):
+            outer.append(place)
+    return outer
+
+
+def _existing(paths: Iterable[Path]) -> list[Path]:
+    return [_real(path) for path in paths if os.path.exists(path)]
+
+
+def _is_below(path: Path, places: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(place) for place in places)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

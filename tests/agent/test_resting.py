@@ -1,0 +1,146 @@
+"""A copy of any history, cut anywhere, is at rest."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.agent.stories import fold
+from tests.agent.world import Tape, World
+from ullage.agent.decide import Situation, decide
+from ullage.agent.loop import Loop, apply
+from ullage.agent.resting import COPIED, Copy, keep_nothing
+from ullage.agent.steps import Rest
+from ullage.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CallStarted,
+    CancelAsked,
+    CompactAsked,
+    CompactionStarted,
+    Event,
+    GrantGiven,
+    MessageAdded,
+    Queued,
+    Rewound,
+    SettingsChanged,
+    ToolStarted,
+    TurnStarted,
+)
+from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+
+
+def is_over(loop: Loop) -> bool:
+    """Whether nothing in the loop is unfinished, allowed or on its way."""
+    is_idle = not (loop.turn or loop.paused or loop.call or loop.side_call or loop.compaction or loop.is_abandoned)
+    return is_idle and not (loop.open or loop.queue or loop.cancel or loop.compact_asked is not None)
+
+
+def view_of(events: Sequence[Event]) -> list[Message]:
+    """The messages that have not left the view."""
+    view: list[Message] = []
+    for event in events:
+        match event:
+            case MessageAdded():
+                view.append(event.message)
+            case Rewound():
+                names = [message.id for message in view]
+                del view[names.index(event.to) + 1 :]
+            case _:
+                pass
+    return view
+
+
+def unpaired(events: Sequence[Event]) -> list[str]:
+    """Calls in view without exactly one result behind them."""
+    calls: list[str] = []
+    for message in view_of(events):
+        calls += [part.call_id for part in message.of_type(ToolCallPart)]
+        for part in message.of_type(ToolResultPart):
+            calls.remove(part.call_id)
+    return calls
+
+
+@given(st.binary(max_size=200), st.integers(0, 10_000))
+def test_any_history_cut_at_any_event_is_at_rest_with_every_call_answered(data: bytes, cut: int) -> None:
+    world = World(Tape(data))
+    world.live()
+    events = world.ledger[: cut % (len(world.ledger) + 1)]
+    resting = Copy().add_all(events).resting(keep_nothing)
+    copied = [*events, *resting.events]
+    loop = fold(copied)
+    assert is_over(loop)
+    assert decide(Situation(loop=loop)) == Rest()
+    assert unpaired(copied) == []
+    assert (loop.settings, loop.grants) == ({}, ())
+    assert bool(resting.dropped) == bool(resting.events)
+    again = Copy().add_all(copied).resting(keep_nothing)
+    assert (again.events, again.dropped) == ((), ())
+
+
+CALL = ToolCallPart(id="p1", call_id="t1", name="shell", arguments='{"command": "id"}')
+ANSWER = Message(id="a1", role="assistant", parts=(CALL,), call="c1")
+
+
+def test_a_call_that_was_not_started_is_said_to_be_so_and_one_that_was_is_unknown() -> None:
+    begun = (TurnStarted(turn="turn-1"), MessageAdded(message=ANSWER))
+    waiting = Copy().add_all(begun).resting(keep_nothing)
+    results = [event.message for event in waiting.events if isinstance(event, MessageAdded)]
+    (part,) = results[0].of_type(ToolResultPart)
+    assert (part.call_id, part.text, part.is_error) == ("t1", COPIED, True)
+    started = Copy().add_all((*begun, ToolStarted(call_id="t1", name="shell"))).resting(keep_nothing)
+    (unknown,) = [event.message for event in started.events if isinstance(event, MessageAdded)]
+    assert "unknown" in next(unknown.of_type(ToolResultPart)).text
+
+
+def test_an_approval_that_was_given_allows_nothing_in_a_copy() -> None:
+    events = (
+        TurnStarted(turn="turn-1"),
+        MessageAdded(message=ANSWER),
+        ApprovalAsked(call_id="t1"),
+        ApprovalGiven(call_id="t1", approved=True),
+    )
+    copy = Copy().add_all(events)
+    assert copy.loop.open[0].state != "started"
+    loop = copy.loop
+    for event in copy.resting(keep_nothing).events:
+        loop = apply(loop, event)
+    assert is_over(loop)
+
+
+def test_everything_that_is_left_out_is_named() -> None:
+    waiting = Message(id="m2", role="user", parts=(TextPart(id="m2.0", text="And then?"),))
+    copy = Copy().add_all(
+        (
+            SettingsChanged(
+                settings={"base_url": "http://elsewhere", "trigger": 0.5, "params": {"tools": [], "seed": 1}}
+            ),
+            GrantGiven(grant="g1", tool="shell", prefix=("git", "status")),
+            TurnStarted(turn="turn-1"),
+            MessageAdded(message=ANSWER),
+            Queued(message=waiting, kind="steer", position=1),
+            CancelAsked(),
+            CompactAsked(),
+            CallStarted(call="c2"),
+            CallStarted(call="c3", purpose="summary", detached=True),
+            CompactionStarted(compaction="k1", trigger="asked"),
+        )
+    )
+    resting = copy.resting(lambda own: {"trigger": own["trigger"], "params": {"seed": 1}})
+    assert resting.dropped == (
+        "a compaction in progress: rolled back",
+        "a model call in progress (main)",
+        "a model call in progress (summary)",
+        "an open call of shell",
+        "an unfinished turn",
+        "a cancel",
+        "the queued message m2",
+        "the grant for shell git status",
+        "the setting base_url",
+        "the setting params in part",
+    )
+    assert fold([*copied_of(copy, resting.events)]).settings == {"trigger": 0.5, "params": {"seed": 1}}
+
+
+def copied_of(copy: Copy, more: tuple[Event, ...]) -> list[Event]:
+    return [SettingsChanged(settings=dict(copy.loop.settings)), *more]

@@ -1,0 +1,46 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from ullage.agent.grants import Grant
+from ullage.cli import main
+from ullage.store.grants import ProjectGrants
+
+
+@pytest.fixture
+def grants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectGrants:
+    monkeypatch.setenv("ULLAGE_DATA", str(tmp_path / "data"))
+    made = ProjectGrants(tmp_path / "data")
+    made.add(tmp_path / "b", Grant(id="g-2", tool="write", at=2))
+    made.add(tmp_path / "a", Grant(id="g-1", tool="shell", prefix=("git", "status"), at=1))
+    return made
+
+
+def test_grants_are_listed_by_project(
+    grants: ProjectGrants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["grants"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == str(tmp_path / "a")
+    assert lines[1].startswith("  g-1") and lines[1].endswith("shell: git status …")
+    assert lines[3].endswith("write")
+    assert main(["grants", "list", "--json"]) == 0
+    assert [one["id"] for one in json.loads(capsys.readouterr().out)["grants"]] == ["g-1", "g-2"]
+
+
+def test_a_grant_is_revoked(grants: ProjectGrants, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["grants", "revoke", "g-1", "g-2"]) == 0
+    assert "Revoked g-1" in capsys.readouterr().out
+    assert grants.all() == []
+    assert main(["grants"]) == 0
+    assert "Nothing is allowed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ids", [[], ["g-9"], ["../g-1"]])
+def test_an_id_that_there_is_not_revokes_nothing(
+    grants: ProjectGrants, capsys: pytest.CaptureFixture[str], ids: list[str]
+) -> None:
+    assert main(["grants", "revoke", *ids]) == 2
+    assert "ullage grants" in capsys.readouterr().err
+    assert len(grants.all()) == 2

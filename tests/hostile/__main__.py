@@ -1,0 +1,208 @@
+"""All attacks at full size, with progress; then the tables of docs/security.md and docs/attacks.md.
+
+    make attack                         # all of it, some 90 minutes
+    make attack ARGS='--only files'     # providers, kills or files alone; nothing is written
+    make attack ARGS='--keep DIR'       # goes on with what an earlier run left in DIR
+
+Each behaviour of the hostile provider runs in a process of its own, where the lag of the event loop and the peak of the
+memory are measured; the ceilings are 250 ms and 300 MB. Exits with 1 where an attack was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as Xml
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from tests.hostile.behaviours import BEHAVIOURS
+from tests.hostile.experiment import Verdict
+from tests.hostile.figures import (
+    BEFORE,
+    LIST_PAGE,
+    ROOT,
+    SUMMARY_PAGE,
+    Row,
+    between,
+    costs,
+    expected_rows,
+    listing,
+    read_verdicts,
+    rows_of,
+    summary,
+)
+from tests.hostile.kills import Tally
+from tests.hostile.provider_runs import described, environment_with, exceeded, measured, provider_process, say
+from tests.hostile.speech import WIRES
+
+KILLS = 200
+AT_ONCE = 4
+"""Attacks at a time: most of them wait. One whose loop stood still too long is measured again."""
+TABLES = {
+    "session file": "tests/hostile/test_session_files.py",
+    "project": "tests/hostile/test_projects.py",
+    "log": "tests/hostile/test_logs.py",
+    "HTTP client": "tests/hostile/test_http_clients.py",
+}
+"""Tests that are one attack each and have a row in a table."""
+
+OTHERS = {
+    "MCP server": ("A server that hangs, floods, changes or does not start", ("tests/hostile/mcp",)),
+    "sandbox": (
+        "A command that leaves the sandbox",
+        ("tests/tools/test_escapes.py", "tests/tools/test_sandbox.py", "tests/tools/test_processes.py"),
+    ),
+    "HTTP guard": (
+        "A foreign page, a wrong token, a slow client, too many connections",
+        ("tests/server/test_guard.py", "tests/server/test_connections.py", "tests/server/test_scopes.py"),
+    ),
+    "approval": (
+        "A call that hides what it runs",
+        ("tests/runtime/test_approvals.py", "tests/server/test_steering.py"),
+    ),
+    "killed anywhere": ("A process killed at any point of a turn", ("tests/sweeps",)),
+}
+"""Tests of one kind of attack that stand beside the code; counted, not listed."""
+
+
+def provider_verdicts(kept: Path) -> list[Verdict]:
+    """The whole table of behaviours on all wires. Those that are in the file already are not run again."""
+    done = {(verdict.behaviour, verdict.wire) for verdict in read_verdicts(kept)} if kept.exists() else set()
+    todo = [(row.name, wire.name) for row in BEHAVIOURS for wire in WIRES if (row.name, wire.name) not in done]
+    environment = environment_with(os.environ.get("PYTHONPATH", ""))
+    with provider_process(environment) as url, kept.open("ab") as out, ThreadPoolExecutor(AT_ONCE) as pool:
+        running = pool.map(lambda each: measured(each[0], each[1], url, environment), todo)
+        for at, verdict in enumerate(running, 1):
+            out.write(msgspec.json.encode(verdict) + b"\n")
+            out.flush()
+            say(f"{at}/{len(todo)} {described(verdict)}")
+            for problem in [*verdict.problems, *exceeded(verdict)]:
+                say(f"    LOST {problem}")
+    return read_verdicts(kept)
+
+
+def kill_rows(kept: Path) -> list[Row]:
+    """Kills at random moments."""
+    if not kept.exists():
+        command = [sys.executable, "-m", "tests.hostile.kills", "--http", str(KILLS), "--library", str(KILLS)]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        kept.write_text(done.stdout)
+    rows = []
+    for line in kept.read_text().splitlines():
+        tally = msgspec.json.decode(line, type=Tally)
+        does = (
+            f"`kill -9` at random moments over {tally.how}: {tally.acknowledged:,} messages acknowledged, "
+            f"{tally.calls:,} tool calls, {tally.hostile:,} hostile requests in between"
+        )
+        survived = max(0, tally.kills - len(tally.problems))
+        rows.append(
+            Row(group="kill", name=tally.how, does=does, tried=tally.kills, survived=survived, problems=tally.problems)
+        )
+    return rows
+
+
+def file_rows(kept: Path) -> list[Row]:
+    """The attacks that are tests, run once."""
+    if not kept.exists():
+        kept.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in tested_rows()))
+    return [msgspec.json.decode(line, type=Row) for line in kept.read_bytes().splitlines()]
+
+
+def tested_rows() -> list[Row]:
+    """The attacks that are tests: one run of pytest for each group."""
+    does = {(each.group, each.name): each.does for each in expected_rows()}
+    rows: list[Row] = []
+    for group, path in TABLES.items():
+        for name, passed, problem in outcomes([path]):
+            if (group, name) in does:
+                problems = [problem] if problem else []
+                rows.append(
+                    Row(
+                        group=group, name=name, does=does[group, name], tried=1, survived=int(passed), problems=problems
+                    )
+                )
+    for group, (what, paths) in OTHERS.items():
+        found = outcomes([path for path in paths if (ROOT / path).exists()])
+        row = Row(group=group, name=group, does=what, tried=len(found), survived=sum(passed for _, passed, _ in found))
+        row.problems = [f"{name}: {problem}" for name, _, problem in found if problem]
+        rows.append(row)
+    return rows
+
+
+def outcomes(paths: Sequence[str]) -> list[tuple[str, bool, str]]:
+    """Each test's parameter or name, whether it passed, and what failed. Skipped tests are left out."""
+    if not paths:
+        return []
+    say(f"tests: {', '.join(paths)}")
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", f"--junitxml={report}", *paths]
+        subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+        cases = Xml.parse(report).iter("testcase")
+    found = []
+    for case in cases:
+        if case.find("skipped") is not None:
+            continue
+        name = case.get("name", "")
+        failed = case.find("failure") if case.find("failure") is not None else case.find("error")
+        problem = "" if failed is None else (failed.get("message") or "failed")[:300]
+        found.append((name.partition("[")[2].removesuffix("]") or name, failed is None, problem))
+    return found
+
+
+def write_pages(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
+    """The tables into the two pages."""
+    highest_lag = max(verdict.lag_ms for verdict in verdicts)
+    highest_memory = max(verdict.memory_mb for verdict in verdicts)
+    longest = max(verdict.seconds for verdict in verdicts)
+    version = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    made = (
+        f"`make attack`, {datetime.now(UTC):%d %B %Y}, commit {version.stdout.strip()}, {os.cpu_count()} cores, load "
+        f"{os.getloadavg()[2]:.0f} from other work. The longest stall of the event loop was {highest_lag:,.0f} ms, "
+        f"the most memory {highest_memory:,.0f} MB, the longest turn {longest:.1f} s."
+    )
+    page = between(SUMMARY_PAGE.read_text("utf-8"), "attacks", [made, "", *summary(rows)])
+    page = between(page, "costs", costs(read_verdicts(BEFORE), verdicts))
+    SUMMARY_PAGE.write_text(page, "utf-8")
+    LIST_PAGE.write_text(between(LIST_PAGE.read_text("utf-8"), "list", listing(rows)), "utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--only", choices=("provider", "kills", "files"))
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="ullage-attacks-") as directory:
+        kept = given.keep or Path(directory)
+        kept.mkdir(exist_ok=True)
+        rows: list[Row] = []
+        verdicts: list[Verdict] = []
+        if given.only in (None, "provider"):
+            verdicts = provider_verdicts(kept / "provider.jsonl")
+            rows += rows_of(verdicts, {(each.behaviour, each.wire): exceeded(each) for each in verdicts})
+        if given.only in (None, "files"):
+            rows += file_rows(kept / "files.jsonl")
+        if given.only in (None, "kills"):
+            rows += kill_rows(kept / "kills.jsonl")
+    if given.only is None:
+        write_pages(rows, verdicts)
+    for line in summary(rows):
+        say(line)
+    for row in rows:
+        for problem in row.problems:
+            say(f"LOST {row.group}, {row.name}: {problem}")
+    return 1 if any(row.lost for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

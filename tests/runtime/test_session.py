@@ -1,0 +1,189 @@
+"""A session as its user has it: opening, looking, waiting, closing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ullage.errors import BadKey, CommandRefused, SettingError, Unreachable
+from ullage.events import Event, Queued, TurnStarted
+from ullage.messages import Message, TextPart
+from ullage.runtime.agent import Agent
+from ullage.runtime.outcome import INTERRUPTED
+from ullage.simulators import running
+from ullage.simulators.scenario import read
+from ullage.simulators.server import Server
+from ullage.store.sqlite import SqliteStore
+
+
+@pytest.fixture
+def provider() -> Iterator[Server]:
+    with running(read({"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}})) as double:
+        yield double
+
+
+def agent_of(store: Path, base_url: str = "", **more: Any) -> Agent:
+    key = {"ANTHROPIC_API_KEY": "x"} if base_url else {}
+    return Agent(
+        "anthropic:claude-haiku-4-5", store=store, environment=key, base_url=base_url or None, config=False, **more
+    )
+
+
+def left_open(name: str = "m") -> list[Event]:
+    """What a driver leaves that died before it delivered a message."""
+    message = Message(id=name, role="user", parts=(TextPart(id=f"{name}.0", text="Hello."),))
+    return [TurnStarted(turn="turn-1"), Queued(message=message, kind="steer", position=1)]
+
+
+async def unfinished(store: Path) -> Path:
+    opened = SqliteStore(store)
+    await opened.create("s", left_open())
+    await opened.close()
+    return store
+
+
+async def sessions_in(store: Path) -> list[str]:
+    opened = SqliteStore(store)
+    rows = [row.id for row in await opened.sessions()]
+    await opened.close()
+    return rows
+
+
+# -- a key that is missing, tools that are unknown --
+
+
+async def test_a_missing_key_is_named_before_anything_is_stored(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path / "s.db")
+    with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
+        await agent.ask("Hello.")
+    with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
+        async with agent.session("cellar") as session:
+            await session.send("Hello.")
+    assert await sessions_in(tmp_path / "s.db") == []
+
+
+async def test_a_missing_key_refuses_a_message_to_a_session_that_is_there(provider: Server, tmp_path: Path) -> None:
+    async with agent_of(tmp_path / "s.db", provider.url("anthropic")).session("s") as session:
+        await session.ask("Hello.")
+    async with agent_of(tmp_path / "s.db").session("s") as session:
+        before = await session.history()
+        with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
+            await session.send("Hello again.")
+        assert (await session.pending(), await session.messages()) == ([], await session.messages())
+        assert [event for event in await session.history() if isinstance(event, Queued)] == [
+            event for event in before if isinstance(event, Queued)
+        ]
+
+
+async def test_an_unknown_tool_leaves_no_session(provider: Server, tmp_path: Path) -> None:
+    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"), tools=["bash", "red"])
+    with pytest.raises(SettingError, match="bash"):
+        await agent.ask("Hello.")
+    assert await sessions_in(tmp_path / "s.db") == []
+
+
+# -- failures --
+
+
+async def test_wait_and_ask_raise_what_the_turn_failed_with_by_the_same_rule(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path / "s.db", "http://127.0.0.1:1", tries=1)
+    async with agent.session("s") as session:
+        with pytest.raises(Unreachable):
+            await session.ask("Hello.")
+        with pytest.raises(Unreachable):
+            await session.wait()
+        result = await session.ask("Hello again.", check=False)
+        assert (result.reason, type(result.error)) == ("failed", Unreachable)
+        again = await session.wait(check=False)
+        assert (again.reason, str(again.error)) == (result.reason, str(result.error))
+
+
+# -- opening without driving --
+
+
+async def test_a_session_opened_to_look_at_it_is_not_driven_nor_by_waiting_nor_by_leaving(
+    provider: Server, tmp_path: Path
+) -> None:
+    store = await unfinished(tmp_path / "s.db")
+    agent = agent_of(store, provider.url("anthropic"))
+    async with agent.session("s", resume=False) as session:
+        before = await session.history()
+        await session.context()
+        result = await session.wait()
+        assert (result.reason, result.is_paused, result.error) == (INTERRUPTED, True, None)
+        assert "Resume" in result.note
+        assert await session.is_interrupted()
+        seen = [event async for event in session.events(after=0, until_rest=True)]
+        assert seen == before
+    async with agent.session("s", resume=False) as session:
+        assert await session.history() == before
+    assert not provider.exchanges
+
+
+async def test_an_interrupted_session_is_resumed_by_resume_and_by_a_message(provider: Server, tmp_path: Path) -> None:
+    store = await unfinished(tmp_path / "s.db")
+    async with agent_of(store, provider.url("anthropic")).session("s", resume=False) as session:
+        await session.resume()
+        assert (await session.wait()).reason == "finished"
+        with pytest.raises(CommandRefused, match="nothing to resume"):
+            await session.resume()
+    assert len(provider.exchanges) == 1
+
+
+# -- closing --
+
+
+async def test_a_session_closed_inside_its_block_is_left_without_an_error(provider: Server, tmp_path: Path) -> None:
+    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
+    async with agent.session("s") as session:
+        await session.ask("Hello.")
+        await session.close()
+        await session.close()
+        assert session.reading.used.tokens > 0
+        with pytest.raises(CommandRefused, match="not open"):
+            await session.send("Too late.")
+    await session.close()
+    async with agent.session("s") as again:
+        assert len(await again.messages()) == 2
+
+
+async def test_two_closes_at_once_close_it_once(provider: Server, tmp_path: Path) -> None:
+    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
+    async with agent.session("s") as session, agent.session("other") as other:
+        await session.send("Hello.")
+        await asyncio.gather(session.close(), session.close(waits=True), session.close())
+        assert len(await other.history()) >= 1, "the store stays open for the other session"
+
+
+async def test_closing_a_session_while_it_works_leaves_the_turn_for_the_next_one(
+    provider: Server, tmp_path: Path
+) -> None:
+    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
+    async with agent.session("s") as session:
+        await session.send("Hello.")
+        async for event in session.events(after=0):
+            if not isinstance(event, Event):
+                break
+        await session.close()
+    async with agent.session("s", resume=False) as session:
+        assert await session.is_interrupted()
+        await session.resume()
+        assert (await session.wait()).reason == "finished"
+
+
+async def test_an_exception_in_the_block_is_the_one_that_leaves_it(provider: Server, tmp_path: Path) -> None:
+    agent = agent_of(tmp_path / "s.db", provider.url("anthropic"))
+    with pytest.raises(ZeroDivisionError):
+        async with agent.session("s") as session:
+            await session.send("Hello.")
+            raise ZeroDivisionError
+    async with agent.session("s") as session:
+        assert (await session.wait()).reason == "finished"
+
+
+async def test_a_session_that_was_never_opened_is_closed_without_an_error(tmp_path: Path) -> None:
+    await agent_of(tmp_path / "s.db", "http://127.0.0.1:1").session("s").close()

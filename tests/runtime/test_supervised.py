@@ -1,0 +1,263 @@
+"""An unexpected exception anywhere in a driver leaves a session that says so and answers the next message."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.promises.stage import CLAUDE, assert_accepted, assert_calls_closed, of_kind, script
+from ullage.errors import InternalError, StoreUnavailable
+from ullage.events import Event, TurnEnded, TurnPaused
+from ullage.runtime.agent import Agent
+from ullage.runtime.outcome import Result
+from ullage.runtime.session import Session
+from ullage.server.standing import standing
+from ullage.simulators import Scenario, running
+from ullage.simulators.server import Server
+from ullage.store.sqlite import SqliteStore
+from ullage.store.store import Checkpoint, DraftPiece, Lease
+from ullage.tools.functions import tool
+from ullage.wire.client import Client, Incoming, Post
+
+
+class Broken(Exception):
+    """Raised by everything in this file that is broken on purpose."""
+
+
+class Counter:
+    """Raises at one of the moments that are counted, once, or at all of them from there on."""
+
+    def __init__(self, at: int = -1, *, lasts: bool = False) -> None:
+        self.at = at
+        self.lasts = lasts
+        self.seen = 0
+
+    def count(self) -> None:
+        self.seen += 1
+        if self.seen - 1 == self.at or (self.lasts and self.seen > self.at >= 0):
+            raise Broken("a part is broken")
+
+
+class ShakyStore(SqliteStore):
+    """A store whose driver's methods raise what no store is expected to raise."""
+
+    def __init__(self, path: Path, counter: Counter) -> None:
+        super().__init__(path)
+        self.counter = counter
+
+    async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
+        self.counter.count()
+        return await super().acquire(session, owner, ttl_s=ttl_s)
+
+    async def append(self, lease: Lease, events: Sequence[Event], **more: Any) -> tuple[Event, ...]:
+        self.counter.count()
+        return await super().append(lease, events, **more)
+
+    async def draft(self, lease: Lease, pieces: Sequence[DraftPiece]) -> None:
+        self.counter.count()
+        await super().draft(lease, pieces)
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        self.counter.count()
+        await super().save_checkpoint(lease, checkpoint)
+
+
+class ShakyClient(Client):
+    """A client that raises what no client is expected to raise."""
+
+    def __init__(self, counter: Counter) -> None:
+        super().__init__()
+        self.counter = counter
+
+    @asynccontextmanager
+    async def send(self, post: Post) -> AsyncIterator[Incoming]:
+        self.counter.count()
+        async with super().send(post) as incoming:
+            yield incoming
+
+
+@tool
+def look(room: str) -> str:
+    """Look into a room.
+
+    Args:
+        room: Which one.
+    """
+    return f"The {room} is empty."
+
+
+def two_steps() -> Scenario:
+    return script(
+        {"when": {"contains": "please", "after": "user"}, "calls": [{"name": "look", "arguments": {"room": "hall"}}]},
+        {"text": "It is empty."},
+    )
+
+
+async def answered(session: Session) -> Result:
+    """What the session answers to the next message. The exception may come as late as while this is said."""
+    try:
+        result = await session.ask("Once more, please.", check=False)
+    except Broken:
+        return await session.ask("Once more, please.", check=False)
+    if isinstance(result.error, InternalError):
+        return await session.ask("Once more, please.", check=False)
+    return result
+
+
+async def first_try(session: Session) -> None:
+    try:
+        await session.ask("Look, please.")
+    except (Broken, InternalError):
+        return
+
+
+def agent_with(store: SqliteStore, server: Server, tools: Sequence[Any] = (look,), **more: Any) -> Agent:
+    settings = {**CLAUDE.settings(), "base_url": server.url("anthropic"), **more}
+    key = {"ANTHROPIC_API_KEY": "x"}
+    return Agent(tools=tools, store=store, environment=key, config=False, **settings)
+
+
+async def judged(session: Session, server: Server) -> None:
+    result = await answered(session)
+    assert result.reason == "finished" and result.text, result
+    state = await standing(session, await (await session.look()).ledger.store.about(session.id))
+    assert (state.state, state.open) == ("idle", ())
+    assert_calls_closed(await session.history())
+    assert_accepted(server)
+
+
+async def moments(directory: Path, kind: Callable[[Path, Counter, Server], Any]) -> int:
+    """How often the counter is asked in a turn that nothing disturbs."""
+    counter = Counter()
+    with running(two_steps()) as server:
+        agent = kind(directory / "counted.db", counter, server)
+        async with agent.session("s") as session:
+            await session.ask("Look, please.")
+    return counter.seen
+
+
+def with_shaky_store(path: Path, counter: Counter, server: Server) -> Agent:
+    return agent_with(ShakyStore(path, counter), server)
+
+
+def with_shaky_client(path: Path, counter: Counter, server: Server) -> Agent:
+    return agent_with(SqliteStore(path), server).within(SqliteStore(path), ShakyClient(counter))
+
+
+def with_shaky_estimator(path: Path, counter: Counter, server: Server) -> Agent:
+    def estimate(text: str) -> float:
+        counter.count()
+        return len(text) / 4
+
+    return agent_with(SqliteStore(path), server, estimator=estimate)
+
+
+def with_shaky_schema(path: Path, counter: Counter, server: Server) -> Agent:
+    """A tool whose question for approval raises."""
+
+    def asks(arguments: object) -> bool:
+        counter.count()
+        return False
+
+    return agent_with(SqliteStore(path), server, tools=[replace(look, needs_approval=asks)])
+
+
+@pytest.mark.parametrize(
+    "kind", [with_shaky_store, with_shaky_client, with_shaky_estimator], ids=lambda one: one.__name__
+)
+async def test_an_exception_at_any_moment_leaves_a_session_that_answers_the_next_message(
+    kind: Callable[[Path, Counter, Server], Agent], tmp_path: Path
+) -> None:
+    total = await moments(tmp_path, kind)
+    assert total > 1
+    with running(two_steps()) as server:
+        for at in range(total):
+            counter = Counter(at)
+            agent = kind(tmp_path / f"{at}.db", counter, server)
+            try:
+                async with agent.session("s") as session:
+                    await first_try(session)
+                    await judged(session, server)
+            except Broken:  # the session could not even be opened
+                async with agent.session("s") as session:
+                    await judged(session, server)
+            assert counter.seen > at, "the exception was raised"
+
+
+async def test_an_unexpected_exception_is_logged_recorded_and_raised_by_wait(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(two_steps()) as server, caplog.at_level(logging.ERROR):
+        agent = with_shaky_client(tmp_path / "s.db", Counter(0), server)
+        async with agent.session("s") as session:
+            with pytest.raises(InternalError, match="Broken: a part is broken") as raised:
+                await session.ask("Look, please.")
+            assert isinstance(raised.value.__cause__, Broken)
+            assert "Traceback" in caplog.text and "a part is broken" in caplog.text
+            (paused,) = of_kind(await session.history(), TurnPaused)
+            assert paused.reason == "failed" and "send a message to try again" in paused.note
+            about = await (await session.look()).ledger.store.about("s")
+            state = await standing(session, about)
+            assert (state.state, state.paused, state.note) == ("waiting", "failed", paused.note)
+            await session.resume()
+            assert (await session.wait()).reason == "finished"
+
+
+async def test_an_exception_that_stays_is_recorded_for_each_try_and_is_cured_with_its_cause(tmp_path: Path) -> None:
+    with running(two_steps()) as server:
+        counter = Counter(0, lasts=True)
+        async with with_shaky_client(tmp_path / "s.db", counter, server).session("s") as session:
+            for _ in range(3):
+                with pytest.raises(InternalError):
+                    await session.ask("Look, please.")
+            counter.at = -1
+            assert (await session.ask("Now, please.")).reason == "finished"
+            events = await session.history()
+            assert len(of_kind(events, TurnPaused)) == 3
+            assert [event.reason for event in of_kind(events, TurnEnded)] == ["finished"]
+            assert_accepted(server)
+
+
+class FullStore(ShakyStore):
+    """A store that is full from the moment on that its client breaks."""
+
+    is_full = False
+
+    async def append(self, lease: Lease, events: Sequence[Event], **more: Any) -> tuple[Event, ...]:
+        if self.is_full:
+            raise StoreUnavailable("The disk is full.")
+        return await super().append(lease, events, **more)
+
+
+async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_as_working(tmp_path: Path) -> None:
+    class FillingClient(ShakyClient):
+        @asynccontextmanager
+        async def send(self, post: Post) -> AsyncIterator[Incoming]:
+            store.is_full = self.counter.seen == self.counter.at
+            async with super().send(post) as incoming:
+                yield incoming
+
+    with running(two_steps()) as server:
+        store = FullStore(tmp_path / "s.db", Counter())
+        agent = agent_with(store, server).within(store, FillingClient(Counter(0)))
+        async with agent.session("s") as session:
+            with pytest.raises(StoreUnavailable, match="full"):
+                await session.ask("Look, please.")
+            state = await standing(session, await store.about("s"))
+            assert (state.state, state.note) == ("waiting", "The disk is full.")
+            store.is_full = False
+            assert (await session.ask("Once more, please.")).reason == "finished"
+        await store.close()
+
+
+async def test_a_question_for_approval_that_raises_is_taken_for_a_yes(tmp_path: Path) -> None:
+    with running(two_steps()) as server:
+        async with with_shaky_schema(tmp_path / "s.db", Counter(0), server).session("s") as session:
+            result = await session.ask("Look, please.")
+            assert (result.reason, result.is_paused) == ("approval", True)

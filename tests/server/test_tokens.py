@@ -1,0 +1,231 @@
+"""Named tokens: stored hashed, with scopes and an end, read again when the file changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.served import Api, Local, patiently, serving
+from ullage.errors import SettingError
+from ullage.server.tokens import WRONG_AT_ONCE, WRONG_S, Bearer, TokenRecord, Tokens, TokenStore, WrongTokens
+
+NOW = 1_000_000.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TokenStore:
+    return TokenStore(tmp_path / "data" / "tokens.json")
+
+
+def test_a_token_is_stored_as_its_hash_in_a_file_of_the_user_s_alone(store: TokenStore) -> None:
+    token = store.add("ci", ("read",), expires=None, now=NOW)
+    text = store.path.read_text()
+    assert token not in text and token.removeprefix("ullage_") not in text
+    assert len(token) >= 40
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
+    assert store.add("other", ("read",), expires=None, now=NOW) != token
+
+
+def test_names_are_given_once_and_what_is_unknown_can_t_be_revoked(store: TokenStore) -> None:
+    store.add("ci", ("read",), expires=None, now=NOW)
+    with pytest.raises(SettingError, match="already"):
+        store.add("ci", ("admin",), expires=None, now=NOW)
+    with pytest.raises(SettingError, match="no token 'other'"):
+        store.revoke("other")
+    assert store.revoke("ci") == 0
+    assert store.read() == ()
+
+
+def test_tokens_that_are_added_at_once_are_all_there(store: TokenStore) -> None:
+    def add(number: int) -> None:
+        store.add(f"t{number}", ("read",), expires=None, now=NOW)
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.read() or ()) == 12
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[" * 100_000, b"\xff", b'{"version": 2, "tokens": []}', b"x" * 2_000_000]
+)
+def test_a_file_that_can_t_be_read_is_said_at_the_start_and_lets_nobody_in_later(
+    store: TokenStore, damage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = store.add("ci", ("read",), expires=None, now=NOW)
+    tokens = Tokens("", store)
+    assert isinstance(tokens.bearer(token), Bearer)
+    store.path.write_bytes(damage)
+    assert tokens.bearer(token) is None
+    assert tokens.are_required()
+    assert "accepted" in caplog.text and token not in caplog.text
+    with pytest.raises(SettingError, match="tokens"):
+        Tokens("", store)
+
+
+def test_a_file_that_others_may_change_is_not_trusted(store: TokenStore) -> None:
+    store.add("ci", ("read",), expires=None, now=NOW)
+    os.chmod(store.path, 0o662)
+    with pytest.raises(SettingError, match="chmod 600"):
+        store.read()
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(SettingError):
+        TokenStore(tmp_path).read()
+    os.symlink("/dev/zero", tmp_path / "zero")
+    with pytest.raises(SettingError):
+        TokenStore(tmp_path / "zero").read()
+
+
+def test_a_token_that_is_over_is_told_from_a_wrong_one(store: TokenStore) -> None:
+    now = [NOW]
+    token = store.add("ci", ("read",), expires=NOW + 60, now=NOW)
+    tokens = Tokens("", store, clock=lambda: now[0])
+    bearer = tokens.bearer(token)
+    assert isinstance(bearer, Bearer) and tokens.is_valid(bearer)
+    now[0] += 60
+    assert isinstance(tokens.bearer(token), TokenRecord)
+    assert not tokens.is_valid(bearer)
+    assert tokens.bearer(token + "x") is None
+    assert tokens.bearer("") is None
+
+
+def test_tokens_are_required_once_there_is_a_file_also_when_the_last_one_is_revoked(store: TokenStore) -> None:
+    tokens = Tokens("", store)
+    assert not tokens.are_required()
+    store.add("ci", ("read",), expires=None, now=NOW)
+    assert tokens.are_required()
+    store.revoke("ci")
+    assert tokens.are_required()
+    store.path.unlink()
+    assert not tokens.are_required()
+    assert Tokens("own").are_required()
+
+
+def test_scopes_include_what_they_need(store: TokenStore) -> None:
+    tokens = Tokens("the-launch-token", store)
+    for scope, allowed in {
+        "read": {"read"},
+        "write": {"read", "write"},
+        "approve": {"read", "approve"},
+        "admin": {"read", "write", "approve", "admin"},
+    }.items():
+        found = tokens.bearer(store.add(scope, (scope,), expires=None, now=NOW))  # type: ignore[arg-type]
+        assert isinstance(found, Bearer) and found.scopes == allowed
+    own = tokens.bearer("the-launch-token")
+    assert isinstance(own, Bearer) and "admin" in own.scopes
+
+
+def test_guesses_are_slowed_down_by_address_and_generated_tokens_go_on_working(store: TokenStore) -> None:
+    now = [NOW]
+    wrong = WrongTokens(lambda: now[0])
+    for _ in range(WRONG_AT_ONCE):
+        assert wrong.wait_s("10.0.0.1") == 0
+        wrong.note("10.0.0.1")
+    assert 0 < wrong.wait_s("10.0.0.1") <= WRONG_S
+    assert wrong.wait_s("10.0.0.2") == 0
+    now[0] += WRONG_S
+    assert wrong.wait_s("10.0.0.1") == 0
+    for _ in range(WRONG_AT_ONCE):
+        wrong.note("2001:db8:1:2:3::4")
+    assert wrong.wait_s("2001:db8:1:2:ffff::1") > 0
+    assert wrong.wait_s("2001:db8:1:3::1") == 0
+    token = store.add("ci", ("read",), expires=None, now=NOW)
+    tokens = Tokens("weak", store)
+    assert tokens.bearer("weak", is_limited=True) is None
+    assert isinstance(tokens.bearer(token, is_limited=True), Bearer)
+
+
+@pytest.fixture(scope="module")
+def named(
+    provider: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Local, TokenStore, dict[str, str]]]:
+    place = tmp_path_factory.mktemp("named")
+    kept = TokenStore(place / "tokens.json")
+    made = {scope: kept.add(scope, (scope,), expires=None, now=NOW) for scope in ("read", "write", "approve", "admin")}  # type: ignore[arg-type]
+    with serving(provider, place / "s.db", tokens=kept) as server:
+        yield server, kept, made
+
+
+def as_bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_a_403_says_which_scope_is_missing(named: tuple[Local, TokenStore, dict[str, str]]) -> None:
+    server, _, made = named
+    assert server.api.get("/v1/sessions").status_code == 401
+    assert server.api.get("/v1/sessions", headers=as_bearer(made["read"])).status_code == 200
+    refused = server.api.post("/v1/sessions", json={}, headers=as_bearer(made["read"]))
+    assert refused.status_code == 403
+    assert refused.json()["type"] == "urn:ullage:problem:scope"
+    assert "'write'" in refused.json()["detail"] and "'read'" in refused.json()["detail"]
+    begun = server.api.post("/v1/sessions", json={"id": "s"}, headers=as_bearer(made["write"]))
+    assert begun.status_code == 201
+    assert server.api.delete("/v1/sessions/s", headers=as_bearer(made["write"])).status_code == 403
+    answer = {"approved": True}
+    path = "/v1/sessions/s/approvals/none"
+    assert server.api.post(path, json=answer, headers=as_bearer(made["write"])).status_code == 403
+    assert server.api.post(path, json=answer, headers=as_bearer(made["approve"])).status_code == 409
+    assert server.api.delete("/v1/sessions/s", headers=as_bearer(made["admin"])).status_code == 204
+
+
+def test_a_token_is_told_what_it_may(named: tuple[Local, TokenStore, dict[str, str]]) -> None:
+    server, _, made = named
+    told = server.api.get("/v1/access", headers=as_bearer(made["write"])).json()
+    assert told == {"name": "write", "scopes": ["read", "write"], "expires": None}
+
+
+def test_revoking_needs_no_restart_and_ends_what_is_followed(
+    named: tuple[Local, TokenStore, dict[str, str]],
+) -> None:
+    server, kept, made = named
+    token = kept.add("short", ("read",), expires=None, now=NOW)
+    write = as_bearer(made["write"])
+    server.api.post("/v1/sessions", json={"id": "followed"}, headers=write)
+    with Api(base_url=server.url, timeout=30, headers=as_bearer(token)) as api:
+        assert api.get("/v1/sessions").status_code == 200
+        with api.stream("GET", "/v1/sessions/followed/events?after=0") as stream:
+            chunks = stream.iter_text()
+            assert "retry" in next(chunks)
+            kept.revoke("short")
+            server.api.post("/v1/sessions/followed/messages", json={"text": "a secret"}, headers=write)
+            assert "a secret" not in "".join(chunks)
+        assert api.get("/v1/sessions").status_code == 401
+
+
+def test_wrong_tokens_from_one_address_have_to_wait(provider: str, tmp_path: Path) -> None:
+    kept = TokenStore(tmp_path / "tokens.json")
+    good = kept.add("good", ("read",), expires=None, now=NOW)
+    with serving(provider, tmp_path / "s.db", tokens=kept) as server:
+        statuses = [
+            server.api.get("/v1/sessions", headers=as_bearer(f"guess-{number}")).status_code
+            for number in range(WRONG_AT_ONCE + 3)
+        ]
+        assert statuses == [401] * WRONG_AT_ONCE + [429] * 3
+        assert server.api.get("/v1/sessions", headers=as_bearer(good)).status_code == 200
+
+
+def test_the_file_holds_nothing_that_a_reader_could_use(store: TokenStore) -> None:
+    store.add("ci", ("read", "write"), expires=NOW + 5, now=NOW)
+    (record,) = json.loads(store.path.read_text())["tokens"]
+    assert record.keys() == {"name", "sha256", "scopes", "created", "expires"}
+
+
+def test_what_is_added_while_a_server_runs_is_required_at_once(provider: str, tmp_path: Path) -> None:
+    kept = TokenStore(tmp_path / "tokens.json")
+    with serving(provider, tmp_path / "s.db", tokens=kept) as server:
+        assert server.api.get("/v1/sessions").status_code == 200
+        kept.add("first", ("read",), expires=None, now=NOW)
+        for _ in patiently():
+            if server.api.get("/v1/sessions").status_code == 401:
+                break

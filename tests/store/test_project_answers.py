@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ullage.errors import CommandRefused, UllageError
+from ullage.store.project_answers import ProjectAnswer, ProjectAnswers
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    place.mkdir()
+    return place
+
+
+def test_an_answer_is_for_one_directory_and_one_content(tmp_path: Path, project: Path) -> None:
+    answers = ProjectAnswers(tmp_path / "data")
+    assert answers.of(project, "a") is None
+    answers.add(project, "a", is_agreed=True)
+    assert answers.of(project, "a") is True
+    assert answers.of(project, "b") is None
+    assert answers.of(tmp_path, "a") is None
+    answers.add(project, "b", is_agreed=False)
+    assert (answers.of(project, "a"), answers.of(project, "b")) == (None, False)
+    assert answers.all() == [ProjectAnswer(str(project), "b", False)]
+    assert answers.remove(project) and not answers.remove(project)
+    assert answers.of(project, "b") is None and not answers.all()
+
+
+def test_a_link_to_a_directory_is_that_directory(tmp_path: Path, project: Path) -> None:
+    (tmp_path / "link").symlink_to(project)
+    answers = ProjectAnswers(tmp_path / "data")
+    answers.add(tmp_path / "link", "a", is_agreed=True)
+    assert answers.of(project, "a") is True
+
+
+def test_a_project_that_holds_the_answers_gets_none(project: Path) -> None:
+    answers = ProjectAnswers(project / "data")
+    with pytest.raises(CommandRefused, match="Ullage's own data lies in it"):
+        answers.add(project, "a", is_agreed=True)
+    assert answers.of(project, "a") is None
+
+
+def test_a_damaged_or_linked_file_answers_nothing(tmp_path: Path, project: Path) -> None:
+    answers = ProjectAnswers(tmp_path / "data")
+    answers.add(project, "a", is_agreed=True)
+    (path,) = answers.directory.iterdir()
+    assert path.stat().st_mode & 0o077 == 0
+    whole = path.read_bytes()
+    for damaged in (b"", b"{", whole[:-5], b"[" * 5_000, whole.replace(b'"version":1', b'"version":2')):
+        path.write_bytes(damaged)
+        assert answers.of(project, "a") is None and not answers.all()
+    (tmp_path / "elsewhere.json").write_bytes(whole)
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere.json")
+    assert answers.of(project, "a") is None
+
+
+def test_an_answer_that_can_not_be_written_says_so(tmp_path: Path, project: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    with pytest.raises(UllageError, match="can't be written"):
+        ProjectAnswers(tmp_path / "data").add(project, "a", is_agreed=True)

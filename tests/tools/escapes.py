@@ -1,0 +1,338 @@
+"""Attempts of a command to get out of its sandbox, each made on every backend; a table of what came of them.
+
+    uv run python -m tests.tools.escapes            the table in docs/security.md, as Markdown
+
+An attempt that prints the canary or ESCAPED, or leaves a trace on the host, got out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ullage.tools.command_environment import clean_environment
+from ullage.tools.processes import Command, Ended, run_command
+from ullage.tools.sandbox import Backend, Sandbox, SandboxMode
+
+CANARY: Final = "canary-5f2a9c1e"
+PYTHON: Final = os.path.realpath(sys.executable)
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """A workspace, and what lies around it for an attempt to reach."""
+
+    root: Path
+    outside: Path
+    readable: Path
+    home: Path
+    store: Path
+    victim: subprocess.Popen[bytes]
+    stream: socket.socket
+    datagram: socket.socket
+    abstract: socket.socket
+    tcp: socket.socket
+    udp: socket.socket
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What an attempt's code may name."""
+        return {
+            "ROOT": str(self.root),
+            "OUTSIDE": str(self.outside),
+            "READABLE": str(self.readable),
+            "HOME_DIR": str(self.home),
+            "STORE": str(self.store),
+            "VICTIM": str(self.victim.pid),
+            "STREAM": self.stream.getsockname(),
+            "DATAGRAM": self.datagram.getsockname(),
+            "ABSTRACT": self.abstract.getsockname()[1:].decode(),
+            "TCP": str(self.tcp.getsockname()[1]),
+            "UDP": str(self.udp.getsockname()[1]),
+            "PYTHON": PYTHON,
+        }
+
+    def sandbox(self, backend: Backend, mode: SandboxMode = "workspace") -> Sandbox:
+        return Sandbox(
+            mode=mode,
+            backends=(backend,),
+            home=self.home,
+            hidden=(self.store,),
+            readable=(self.readable, Path(sys.base_prefix)),
+        )
+
+
+class Attempt(NamedTuple):
+    """``code`` is a shell command, or with ``python`` a program; ``left`` looks for a trace on the host."""
+
+    name: str
+    code: str
+    python: bool = False
+    left: Callable[[World], bool] | None = None
+    open_in: frozenset[Backend] = frozenset()
+    """Where it is known to get out; docs/security.md says so."""
+
+
+def _heard(listening: socket.socket) -> bool:
+    """Whether somebody connected to this socket or wrote to it."""
+    listening.setblocking(False)
+    try:
+        if listening.type == socket.SOCK_STREAM:
+            listening.accept()[0].close()
+        else:
+            listening.recv(100)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sleeps(world: World, seconds: str) -> bool:
+    """Whether a process ``sleep SECONDS`` lives on the host; it is ended."""
+    found = False
+    for name in os.listdir("/proc"):
+        with suppress(OSError):
+            if name.isdigit() and Path(f"/proc/{name}/cmdline").read_bytes() == b"sleep\0" + seconds.encode() + b"\0":
+                os.kill(int(name), signal.SIGKILL)
+                found = True
+    return found
+
+
+def _is_dead(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(0.3)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _call(x86: int, arm: int, *arguments: str) -> str:
+    """A program that makes a system call and says whether it was let through."""
+    given = ", ".join(arguments)
+    return (
+        "import ctypes, os, platform\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        f"number = {x86} if platform.machine() == 'x86_64' else {arm}\n"
+        f"result = libc.syscall(number, {given})\n"
+        "number = ctypes.get_errno()\n"
+        "print(result, os.strerror(number))\n"
+        "print('ESCAPED') if result >= 0 or number not in (1, 13, 38) else None\n"
+    )
+
+
+FILES: Final[Sequence[Attempt]] = (
+    Attempt("read a key in the home directory", "cat $HOME_DIR/.ssh/id_ed25519"),
+    Attempt("read it through a symbolic link", "ln -sf $HOME_DIR/.ssh/id_ed25519 link; cat link"),
+    Attempt("read it through a hard link", "ln $HOME_DIR/.ssh/id_ed25519 hard; cat hard"),
+    Attempt("read a file beside the workspace with ..", "cat ../outside/secret; cat $ROOT/../outside/secret"),
+    Attempt("list a directory beside the workspace", "ls $OUTSIDE && echo ESCAPED"),
+    Attempt("read the store inside the workspace", "cat store.db; cat < store.db; cp store.db copy; cat copy",
+            open_in=frozenset({"landlock"})),
+    Attempt("write beside the workspace", "echo x > ../outside/new; echo x > $OUTSIDE/new2",
+            left=lambda world: any((world.outside / name).exists() for name in ("new", "new2"))),
+    Attempt("write in a directory that can be read", "echo x > $READABLE/new",
+            left=lambda world: (world.readable / "new").exists()),
+    Attempt("write in /etc", "echo x > /etc/ullage-escape && echo ESCAPED"),
+    Attempt("delete or rename a file outside", "rm -f $READABLE/plain; mv $READABLE/plain moved; mv $OUTSIDE/secret m",
+            left=lambda world: not (world.readable / "plain").exists() or not (world.outside / "secret").exists()),
+    Attempt("empty a file outside", "import os\nfor flags in (os.O_RDONLY, os.O_RDWR):\n    try:\n"
+            "        os.open(os.environ['READABLE'] + '/plain', flags | os.O_TRUNC)\n"
+            "    except OSError as problem:\n        print(problem)\n"
+            "os.truncate(os.environ['READABLE'] + '/plain', 0)", python=True,
+            left=lambda world: (world.readable / "plain").stat().st_size == 0),
+    Attempt("change the mode of a file outside", "chmod 666 $READABLE/plain",
+            left=lambda world: (world.readable / "plain").stat().st_mode & 0o777 == 0o666,
+            open_in=frozenset({"landlock"})),
+    Attempt("make a setuid program in the workspace", "cp /bin/true own; chmod 4755 own; chmod u+s own; "
+            "install -m 4755 /bin/true own2", left=lambda world: any(
+                (world.root / name).exists() and (world.root / name).stat().st_mode & 0o4000
+                for name in ("own", "own2"))),
+    Attempt("write a hook of the repository", "echo evil > .git/hooks/pre-commit; mv .git gone && "
+            "mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit",
+            left=lambda world: (world.root / ".git/hooks/pre-commit").exists(),
+            open_in=frozenset({"landlock"})),
+    Attempt("write the repository's settings", "git config core.fsmonitor evil; echo '[core] fsmonitor=evil' >> "
+            ".git/config", left=lambda world: "evil" in (world.root / ".git/config").read_text(),
+            open_in=frozenset({"landlock"})),
+    Attempt("make a device node", "mknod disk b 254 0 && echo ESCAPED; mknod null2 c 1 3 && echo ESCAPED"),
+    Attempt("mount", "mkdir -p m; mount -t tmpfs none m && echo ESCAPED; mount --bind $OUTSIDE m && cat m/secret"),
+    Attempt("open a file by its handle", _call(304, 265, "-100", "None", "0"), python=True),
+    Attempt("write to /proc/sys and /sys", "echo x > /proc/sys/kernel/domainname && echo ESCAPED; "
+            "echo 1 > /sys/devices/system/cpu/cpu1/online && echo ESCAPED"),
+)  # fmt: skip
+
+PROCESSES: Final[Sequence[Attempt]] = (
+    Attempt("read the environment of another process", "cat /proc/$VICTIM/environ /proc/*/environ"),
+    Attempt("read its command line", "cat /proc/$VICTIM/cmdline /proc/*/cmdline | tr '\\0' ' ' | grep '9177[0]' && "
+            "echo ESCAPED"),
+    Attempt("go through /proc/PID/root and cwd", "cat /proc/$VICTIM/roo[t]$OUTSIDE/secret "
+            "/proc/*/roo[t]$OUTSIDE/secret /proc/*/cwd/outside/secret"),
+    Attempt("read its memory", "open(f\"/proc/{os.environ['VICTIM']}/mem\", 'rb')", python=True),
+    Attempt("trace a process", _call(101, 117, "16", "int(os.environ['VICTIM'])", "0", "0"), python=True),
+    Attempt("read memory by process_vm_readv", _call(310, 270, "int(os.environ['VICTIM'])", "None", "0", "None", "0",
+            "0"), python=True),
+    Attempt("take a descriptor of another process", _call(438, 438, "0", "0", "0"), python=True),
+    Attempt("send a signal to a process outside", "kill -9 $VICTIM",
+            left=lambda world: _is_dead(world.victim)),
+    Attempt("limit a process outside", "import resource\nresource.prlimit(int(os.environ['VICTIM']), "
+            "resource.RLIMIT_NOFILE, (1, 1))\nprint('ESCAPED')", python=True),
+    Attempt("find an open descriptor of the parent", "import stat\nfor number in range(3, 256):\n    try:\n"
+            "        found = os.fstat(number)\n    except OSError:\n        continue\n"
+            "    print('ESCAPED', number, oct(found.st_mode))", python=True),
+    Attempt("a child that leaves session and group", "setsid sleep 91771 & disown",
+            left=lambda world: _sleeps(world, "91771")),
+    Attempt("a daemon, forked twice", "(setsid sh -c '(sleep 91772 &) &' &)",
+            left=lambda world: _sleeps(world, "91772")),
+    Attempt("a daemon without environment", "(env -i setsid nohup sleep 91773 >/dev/null 2>&1 &)",
+            left=lambda world: _sleeps(world, "91773")),
+    Attempt("gain rights by a setuid program", "import ctypes\nif ctypes.CDLL(None).prctl(39, 0, 0, 0, 0) != 1:\n"
+            "    print('ESCAPED')", python=True),
+    Attempt("a user namespace", "unshare -U true && echo ESCAPED; unshare -Ur sh -c 'echo ESCAPED'"),
+    Attempt("a mount namespace", "unshare -m true && echo ESCAPED"),
+    Attempt("a namespace by clone3", _call(435, 435, "b'\\0\\0\\0\\x10' + bytes(84)", "88"), python=True),
+    Attempt("the keyring", _call(250, 219, "0", "-3", "1"), python=True),
+    Attempt("put characters into a terminal", "import fcntl, pty\n"
+            "for name in ('/dev/tty', '/dev/pts/0', '/dev/console'):\n    try:\n"
+            "        fcntl.ioctl(os.open(name, os.O_RDWR), 0x5412, b'x')\n        print('ESCAPED')\n"
+            "    except OSError as problem:\n        print(problem)\nmaster, slave = pty.openpty()\n"
+            "fcntl.ioctl(slave, 0x5412, b'x')\nprint('ESCAPED')", python=True),
+    Attempt("a core dump", "ulimit -c unlimited; sh -c 'kill -SEGV $$'; ls core* && echo ESCAPED"),
+    Attempt("io_uring, which makes sockets unseen", _call(425, 425, "1", "bytes(120)"), python=True),
+    Attempt("bpf", _call(321, 280, "0", "None", "0"), python=True),
+    Attempt("shared memory of the user", "print(open('/dev/shm/ullage-canary').read())", python=True),
+    Attempt("load a kernel module", _call(175, 105, "None", "0", "None"), python=True),
+)  # fmt: skip
+
+NETWORK: Final[Sequence[Attempt]] = (
+    Attempt("TCP to the machine itself", "import socket\n"
+            "socket.create_connection(('127.0.0.1', int(os.environ['TCP'])), 2)", python=True,
+            left=lambda world: _heard(world.tcp)),
+    Attempt("UDP, as name resolution uses it", "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto("
+            f"b'{CANARY}', ('127.0.0.1', int(os.environ['UDP'])))", python=True, left=lambda world: _heard(world.udp)),
+)  # fmt: skip
+
+SOCKETS: Final[Sequence[Attempt]] = (
+    Attempt("a socket file outside, as Docker's", "import socket\nsocket.socket(socket.AF_UNIX).connect("
+            "os.environ['STREAM'])", python=True, left=lambda world: _heard(world.stream)),
+    Attempt("one by the end of a socket pair", "import socket\nsocket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0]"
+            f".sendto(b'{CANARY}', os.environ['DATAGRAM'])", python=True, left=lambda world: _heard(world.datagram)),
+    Attempt("an abstract socket", "import socket\nsocket.socket(socket.AF_UNIX).connect("
+            "'\\0' + os.environ['ABSTRACT'])", python=True, left=lambda world: _heard(world.abstract)),
+    Attempt("a raw socket", "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\nprint('ESCAPED')",
+            python=True),
+    Attempt("a packet socket", "import socket\nsocket.socket(17, socket.SOCK_RAW)\nprint('ESCAPED')", python=True),
+    Attempt("the hypervisor's sockets", "import socket\nsocket.socket(40, socket.SOCK_STREAM)\nprint('ESCAPED')",
+            python=True),
+)  # fmt: skip
+
+ATTEMPTS: Final = (*FILES, *PROCESSES, *NETWORK, *SOCKETS)
+
+
+@contextmanager
+def world_in(place: Path) -> Iterator[World]:
+    """A workspace below this directory, with secrets, sockets and a process around it."""
+    root, outside, readable, home = (place / name for name in ("project", "outside", "readable", "home"))
+    for each in (root, outside, readable, home / ".ssh", root / ".git/hooks"):
+        each.mkdir(parents=True)
+    (root / ".git/config").write_text("[core]\n\tbare = false\n")
+    (root / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (outside / "secret").write_text(CANARY)
+    (readable / "plain").write_text("plain")
+    (readable / "plain").chmod(0o644)
+    (home / ".ssh/id_ed25519").write_text(CANARY)
+    store = root / "store.db"
+    store.write_text(CANARY)
+    shared = Path("/dev/shm/ullage-canary")
+    shared.write_text(CANARY)
+    with ExitStack() as stack:
+        stack.callback(shared.unlink)
+        sockets = [stack.enter_context(socket.socket(*kind)) for kind in _KINDS]
+        short = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ullage-sockets-")))
+        stream, datagram, abstract, tcp, udp = sockets
+        stream.bind(str(short / "stream"))
+        datagram.bind(str(short / "datagram"))
+        abstract.bind(f"\0ullage-{os.getpid()}")
+        tcp.bind(("127.0.0.1", 0))
+        udp.bind(("127.0.0.1", 0))
+        for listening in (stream, abstract, tcp):
+            listening.listen()
+        victim = subprocess.Popen(
+            ["sleep", "91770"], env={"SECRET": CANARY, "PATH": os.environ["PATH"]}, cwd=outside, start_new_session=True
+        )
+        stack.callback(victim.wait)
+        stack.callback(victim.kill)
+        yield World(
+            root=root, outside=outside, readable=readable, home=home, store=store, victim=victim, stream=stream,
+            datagram=datagram, abstract=abstract, tcp=tcp, udp=udp,
+        )  # fmt: skip
+
+
+_KINDS: Final = (
+    (socket.AF_UNIX, socket.SOCK_STREAM),
+    (socket.AF_UNIX, socket.SOCK_DGRAM),
+    (socket.AF_UNIX, socket.SOCK_STREAM),
+    (socket.AF_INET, socket.SOCK_STREAM),
+    (socket.AF_INET, socket.SOCK_DGRAM),
+)
+
+
+class Tried(NamedTuple):
+    """How an attempt went: whether it got out, what it printed, how its command ended."""
+
+    escaped: bool
+    printed: str
+    ended: Ended
+
+
+async def try_escape(
+    attempt: Attempt, world: World, backend: Backend, mode: SandboxMode = "workspace", *, timeout_s: float = 30.0
+) -> Tried:
+    """Make one attempt. Landlock is not given a store inside the workspace, which it would refuse to guard."""
+    sandbox = world.sandbox(backend, mode)
+    if sandbox.backend(world.root) != backend and backend != "none":
+        sandbox = Sandbox(mode=mode, backends=(backend,), home=sandbox.home, readable=sandbox.readable)
+    env = {**clean_environment(os.environ), **world.names}
+    program = (PYTHON, "-I", "-S", "-c", f"import os\n{attempt.code}")
+    arguments = program if attempt.python else ("/bin/sh", "-c", attempt.code)
+    printed = bytearray()
+    command = sandbox.confined(Command(arguments, world.root, env))
+    ended = await run_command(command, printed.extend, timeout_s=timeout_s)
+    text = printed.decode("utf-8", "replace")
+    trace = attempt.left is not None and attempt.left(world)
+    return Tried(trace or CANARY in text or "ESCAPED" in text, text, ended)
+
+
+async def outcome(attempt: Attempt, backend: Backend, mode: SandboxMode = "workspace") -> Tried:
+    """One attempt in a world of its own."""
+    place = Path(tempfile.mkdtemp(prefix="ullage-escape-"))
+    try:
+        with world_in(place) as world:
+            return await try_escape(attempt, world, backend, mode)
+    finally:
+        shutil.rmtree(place)
+
+
+def main() -> None:
+    """Write the table."""
+    backends: tuple[Backend, ...] = ("bubblewrap", "landlock")
+    sys.stdout.write("| attempt | bubblewrap | Landlock |\n|---|---|---|\n")
+    for attempt in ATTEMPTS:
+        told = []
+        for backend in backends:
+            tried = asyncio.run(outcome(attempt, backend))
+            told.append("**gets out**" if tried.escaped else "stopped")
+        sys.stdout.write(f"| {attempt.name} | {' | '.join(told)} |\n")
+
+
+if __name__ == "__main__":
+    main()

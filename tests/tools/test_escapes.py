@@ -1,0 +1,196 @@
+"""No command gets out of its sandbox, but where docs/security.md says so. Half of the attempts run in each run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tools.escapes import ATTEMPTS, NETWORK, SOCKETS, Attempt, outcome, world_in
+from ullage.tools.processes import Command, Ended, run_command
+from ullage.tools.sandbox import Backend, Limits, Sandbox
+
+BACKENDS: tuple[Backend, ...] = ("bubblewrap", "landlock")
+EACH = pytest.mark.parametrize("backend", BACKENDS)
+
+
+def named(attempt: Attempt) -> str:
+    return attempt.name
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    found: Backend = request.param
+    assert Sandbox(backends=(found,)).backend(tmp_path) == found, "this machine has no such sandbox to test"
+    return found
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=named)
+async def test_an_attempt_gets_out_only_where_that_is_known(attempt: Attempt, backend: Backend) -> None:
+    tried = await outcome(attempt, backend)
+    assert tried.escaped is (backend in attempt.open_in), tried
+
+
+@pytest.mark.parametrize("attempt", SOCKETS, ids=named)
+async def test_an_open_network_opens_no_other_sockets(attempt: Attempt, backend: Backend) -> None:
+    tried = await outcome(attempt, backend, "workspace+network")
+    assert not tried.escaped, tried
+
+
+@pytest.mark.parametrize("attempt", NETWORK, ids=named)
+async def test_an_open_network_is_open(attempt: Attempt, backend: Backend) -> None:
+    tried = await outcome(attempt, backend, "workspace+network")
+    assert tried.escaped, tried
+
+
+async def test_without_a_sandbox_the_attempts_are_what_they_say(tmp_path: Path) -> None:
+    """An attempt that could not succeed anywhere would prove nothing."""
+    names = {
+        "read a key in the home directory",
+        "write beside the workspace",
+        "read the environment of another process",
+        "send a signal to a process outside",
+        "limit a process outside",
+        "a socket file outside, as Docker's",
+        "one by the end of a socket pair",
+        "an abstract socket",
+        "UDP, as name resolution uses it",
+    }
+    attempts = [attempt for attempt in ATTEMPTS if attempt.name in names]
+    assert len(attempts) == len(names)
+    for attempt in attempts:
+        assert (await outcome(attempt, "none")).escaped, attempt.name
+
+
+async def test_sixty_daemons_end_with_their_command(backend: Backend, tmp_path: Path) -> None:
+    await all_end(Sandbox(backends=(backend,)), tmp_path, "91781")
+
+
+async def test_sixty_daemons_end_with_their_command_without_a_sandbox(tmp_path: Path) -> None:
+    await all_end(Sandbox(mode="off"), tmp_path, "91782")
+
+
+async def all_end(sandbox: Sandbox, root: Path, seconds: str) -> None:
+    forms = (f"setsid sleep {seconds}", f"(setsid nohup sleep {seconds} &)", f"env -i setsid sleep {seconds}")
+    line = f"for each in $(seq 20); do {' & '.join(forms)} & done; wait -n; sleep 0.3; echo begun"
+    ended, printed = await run(sandbox, root, line, timeout_s=60)
+    assert "begun" in printed
+    assert ended.left_over
+    assert not sleeping(seconds)
+
+
+def sleeping(seconds: str) -> list[int]:
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if Path(f"/proc/{name}/cmdline").read_bytes() == f"sleep\0{seconds}\0".encode():
+                found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+async def run(sandbox: Sandbox, root: Path, line: str, *, timeout_s: float = 30.0) -> tuple[Ended, str]:
+    printed = bytearray()
+    command = sandbox.confined(Command(("/bin/bash", "-c", line), root, {"PATH": "/usr/bin:/bin"}))
+    ended = await run_command(command, printed.extend, timeout_s=timeout_s)
+    return ended, printed.decode("utf-8", "replace")
+
+
+def limited(backend: Backend, **limits: int) -> Sandbox:
+    return Sandbox(backends=(backend,), limits=Limits(**limits))
+
+
+async def test_a_fork_bomb_is_ended(backend: Backend, tmp_path: Path) -> None:
+    bomb = "bomb() { bomb | bomb & }; bomb; sleep 60"
+    ended, _ = await run(limited(backend, processes=100), tmp_path, bomb, timeout_s=60)
+    assert ended.exceeded == "processes"
+    assert not ended.timed_out
+
+
+async def test_memory_of_many_processes_is_counted_together(backend: Backend, tmp_path: Path) -> None:
+    hold = "head -c 60000000 /dev/zero | tail -c 60000000 | (sleep 30; cat) > /dev/null &"
+    ended, _ = await run(limited(backend, memory_bytes=150_000_000), tmp_path, hold * 5 + "wait", timeout_s=60)
+    assert ended.exceeded == "memory"
+
+
+async def test_one_process_can_not_take_all_memory(backend: Backend, tmp_path: Path) -> None:
+    line = "head -c 900000000 /dev/zero | tail -c 900000000 > /dev/null; echo ${PIPESTATUS[1]}"
+    ended, printed = await run(limited(backend, memory_bytes=100_000_000), tmp_path, line)
+    assert ended.exceeded == "memory" or printed.splitlines()[-1] != "0"
+
+
+async def test_a_file_has_a_largest_size(backend: Backend, tmp_path: Path) -> None:
+    ended, _ = await run(limited(backend, file_bytes=1_000_000), tmp_path, "head -c 9000000 /dev/zero > large")
+    assert ended.code != 0
+    assert (tmp_path / "large").stat().st_size <= 1_000_000
+
+
+async def test_the_temporary_directory_has_a_largest_size(backend: Backend, tmp_path: Path) -> None:
+    line = "for each in $(seq 60); do head -c 2000000 /dev/zero > $TMPDIR/$each || exit 9; sleep 0.05; done"
+    ended, _ = await run(limited(backend, temp_bytes=20_000_000), tmp_path, line)
+    assert ended.code == 9 or ended.exceeded == "temp"
+
+
+async def test_no_temporary_directory_is_left(backend: Backend, tmp_path: Path) -> None:
+    _, printed = await run(
+        Sandbox(backends=(backend,)), tmp_path, "mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a; echo $TMPDIR"
+    )
+    assert printed.strip() == "/tmp" or not Path(printed.strip()).exists()
+
+
+@pytest.mark.parametrize("linked", ["hooks", "config"])
+async def test_a_link_put_in_the_place_of_a_protected_path_shows_nothing(linked: str, tmp_path: Path) -> None:
+    """What is mounted is what was opened, although another command exchanges the paths meanwhile."""
+    with world_in(tmp_path) as world:
+        sandbox = world.sandbox("bubblewrap")
+        place, target = world.root / ".git" / linked, world.home / ".ssh"
+        over = asyncio.Event()
+
+        async def exchange() -> None:
+            spare = world.root / "spare"
+            while not over.is_set():
+                place.rename(spare)
+                place.symlink_to(target if linked == "hooks" else target / "id_ed25519")
+                await asyncio.sleep(0.001)
+                place.unlink()
+                spare.rename(place)
+                await asyncio.sleep(0.001)
+
+        exchanging = asyncio.ensure_future(exchange())
+        for _ in range(15):
+            try:
+                _, printed = await run(sandbox, world.root, f"cat .git/{linked}/id_ed25519 .git/{linked}")
+            except OSError:
+                continue  # the exchange was noticed, and nothing was run
+            assert "canary" not in printed
+        over.set()
+        await exchanging
+
+
+async def test_a_command_ends_when_its_program_is_killed(backend: Backend, tmp_path: Path) -> None:
+    await dies_with_its_program(f"Sandbox(backends=({backend!r},))", tmp_path, "91783")
+
+
+async def test_a_command_without_a_sandbox_ends_when_its_program_is_killed(tmp_path: Path) -> None:
+    await dies_with_its_program("Sandbox(mode='off')", tmp_path, "91784")
+
+
+async def dies_with_its_program(sandbox: str, root: Path, seconds: str) -> None:
+    program = (
+        "import asyncio, pathlib\n"
+        "from ullage.tools.sandbox import Sandbox\n"
+        "from ullage.tools.shell import shell\n"
+        f"line = 'setsid sleep {seconds} & env -i setsid sleep {seconds} & sleep {seconds}'\n"
+        f"asyncio.run(shell(pathlib.Path({str(root)!r}), line, 60, sandbox={sandbox}))\n"
+    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program)
+    while len(sleeping(seconds)) < 3:
+        await asyncio.sleep(0.02)
+    process.kill()
+    await process.wait()
+    while sleeping(seconds):
+        await asyncio.sleep(0.02)

@@ -1,0 +1,52 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from ullage.tools.sandbox_places import reach_of, store_files
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    for name in (".ssh", ".cargo/bin", ".config/gh", "project"):
+        (home / name).mkdir(parents=True)
+    (home / ".bashrc").touch()
+    return home
+
+
+def test_of_a_home_directory_only_toolchains_and_the_workspace_are_seen(home: Path) -> None:
+    reach = reach_of(home / "project", home=home)
+    assert reach.sees(home / ".cargo/bin/cargo") and reach.sees(home / "project/a") and reach.sees(Path("/usr/bin/env"))
+    assert not any(reach.sees(home / name) for name in (".ssh/id", ".config/gh/hosts.yml", ".cargo/credentials", "b"))
+    assert reach.writes(home / "project/a")
+    assert not reach.writes(home / ".cargo/bin/cargo") and not reach.writes(Path("/usr/bin/env"))
+
+
+def test_a_home_directory_on_the_search_path_opens_nothing(home: Path) -> None:
+    (home / "tools").mkdir()
+    reach = reach_of(home / "project", home=home, search_path=f"{home}:{home}/tools:.:/")
+    assert reach.sees(home / "tools/a")
+    assert not reach.sees(home / ".ssh/id")
+
+
+def test_a_workspace_that_is_the_home_directory_hides_its_secrets(home: Path) -> None:
+    reach = reach_of(home, home=home)
+    assert reach.sees(home / "project/a")
+    assert not reach.sees(home / ".ssh/id") and not reach.sees(home / ".config/gh/hosts.yml")
+    assert not reach.writes(home / ".bashrc")
+
+
+def test_what_is_hidden_is_hidden_in_the_workspace_too(home: Path) -> None:
+    store = home / "project/s.db"
+    for name in ("s.db", "s.db-wal", "other"):
+        (home / "project" / name).touch()
+    reach = reach_of(home / "project", home=home, hidden=store_files(store))
+    assert not reach.sees(store) and not reach.sees(home / "project/s.db-wal")
+    assert reach.sees(home / "project/other")
+
+
+def test_what_only_root_may_read_is_hidden_from_root(home: Path) -> None:
+    reach = reach_of(home / "project", home=home)
+    assert reach.sees(Path("/etc/passwd"))
+    assert reach.sees(Path("/etc/shadow")) is (os.geteuid() != 0)  # from others its permissions hide it
