@@ -89,10 +89,15 @@ def is_message(value: object) -> bool:
 
 
 def to_json(session: str, row: Row) -> bytes:
-    """The event's whole JSON: what ``ullage.encoding.encode`` gives for it, with the envelope at the end."""
-    body = unpack(row.body)
+    """The event's whole JSON: what ``ullage.encoding.encode`` gives for it, with the envelope at the end.
+
+    Raises one of ``DAMAGES`` for a row that is not what was written.
+    """
+    body = unpack(row.body).rstrip()
+    if not body.endswith(b"}"):  # without its end it could become whole, and another, by the envelope's
+        raise UndecodableRow("The row's JSON has no end.")
     envelope = msgspec.json.encode(_envelope(session, row.seq, row.name or f"e{row.seq}", row.at))
-    return body.rstrip()[:-1] + b"," + envelope[1:]
+    return body[:-1] + b"," + envelope[1:]
 
 
 def to_event(session: str, row: Row) -> Event:
