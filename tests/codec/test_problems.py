@@ -119,6 +119,10 @@ GEMINI_KEY = {"code": 400, "status": "INVALID_ARGUMENT", "details": [{"reason": 
             "https://github.com/dinoanderson/qwen_cli_coder/issues/1",
         ),
         (
+            {"type": "error", "error": {"type": "invalid_request_error", "message": "invalid x-api-key"}},
+            "https://platform.claude.com/docs/en/api/errors",
+        ),
+        (
             {"error": {"message": "API key required", "type": "authentication_error", "code": "api_key_required"}},
             "https://github.com/Gitlawb/openclaude/issues/1809",
         ),

@@ -79,7 +79,8 @@ _KINDS: Final[tuple[_Kind, ...]] = (
     ),
     _Kind(
         BadKey,
-        r"authentication_error|invalid[_ -]*api[_ -]*key|incorrect api key|api[_ -]?key (?:not (?:valid|found)|expired)"
+        r"authentication_error|invalid[_ -]*(?:x-)?api[_ -]*key|incorrect api key|x-api-key header is required"
+        r"|api[_ -]?key (?:not (?:valid|found)|expired)"
         r"|unauthenticated|authentication error\b|invalid proxy server token|token_not_found_in_db"
         r"|no api[_ -]?key (?:was |is )?(?:passed|provided|found)|invalid subscription key"
         r"|invalid (?:access|bearer) token|expired[_ ](?:api[_ ])?key"
@@ -189,8 +190,8 @@ def problem_in_body(who: str, data: bytes, what: str) -> ProviderError:
     )
 
 
-def problem_in_stream(wire: str, fields: Mapping[str, Any]) -> ProviderError:
-    """The error that a stream carries in the place of its end: the parsed event."""
+def problem_in_stream(who: str, fields: Mapping[str, Any], *, model: str = "") -> ProviderError:
+    """The error that an answer holds in the place of its end: the parsed event or body. ``who`` answered."""
     value: object = dict(fields)
     response = fields.get("response")
     if isinstance(response, Mapping):
@@ -198,13 +199,14 @@ def problem_in_stream(wire: str, fields: Mapping[str, Any]) -> ProviderError:
     if isinstance(value, Mapping) and "error" in value:
         value = {key: item for key, item in value.items() if key in ("error", "type", "message", "code", "incomplete")}
     return _error(
-        who=wire,
+        who=who,
         status=_status_in(value),
         text=_heard(value),
         said=_message(value),
         code=_code(value),
         retry_after_s=_retry_after({}, value, _heard(value)),
         request_id=_request_id(fields),
+        model=model,
     )
 
 

@@ -32,3 +32,14 @@ def test_a_body_that_is_no_answer_is_dropped_or_failed(wire: str, body: bytes) -
     answer = read_answer(request(wire), body, message_id="m")
     assert answer.outcome in ("dropped", "failed")
     assert answer.message.parts == ()
+
+
+@pytest.mark.parametrize("wire", GOLDEN)
+def test_an_error_in_an_answer_names_the_provider_and_the_model(wire: str) -> None:
+    asked = Request(wire=wire, provider="azure", model="m-1")
+    error = b'{"type":"error","error":{"type":"overloaded_error","message":"busy, in its own words"}}'
+    in_body = read_answer(asked, error, message_id="m").error
+    decoder = decoder_for(asked, message_id="m")
+    decoder.feed(ServerEvent(error, "error"))
+    for problem in (in_body, decoder.finish(complete=True).error):
+        assert str(problem).startswith("azure (m-1) has no capacity now. It says: “busy, in its own words”.")

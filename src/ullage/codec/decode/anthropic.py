@@ -12,7 +12,6 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.decode.draft import Draft, Growing
-from ullage.codec.problems import problem_in_stream
 from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, text_of, written
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError
@@ -108,7 +107,7 @@ class AnthropicDecoder:
         return [event for index in left for event in self._stop(index)]
 
     def _fail(self, fields: dict[str, Any]) -> list[StreamEvent]:
-        self._error = self._error or problem_in_stream(self.draft.origin.wire, fields)
+        self._error = self._error or self.draft.problem(fields)
         return [StreamFailed(self._error)]
 
     def finish(self, complete: bool) -> Answer:

@@ -19,7 +19,6 @@ import msgspec
 
 from ullage.codec.decode.details import merge_details
 from ullage.codec.decode.draft import Draft, Growing
-from ullage.codec.problems import problem_in_stream
 from ullage.codec.raw import fields_of, get_list, get_object, get_text, written
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError
@@ -93,7 +92,7 @@ class ChatDecoder:
         if chunk is None:
             return []
         if chunk.get("error") or chunk.get("object") == "error":
-            self._error = self._error or problem_in_stream(self.draft.origin.wire, chunk)
+            self._error = self._error or self.draft.problem(chunk)
             return [StreamFailed(self._error)]
         events: list[StreamEvent] = []
         choice = _first_choice(chunk)
@@ -137,7 +136,7 @@ class ChatDecoder:
         if answer is None:
             return self.finish(False)
         if (answer.get("error") or answer.get("object") == "error") and not answer.get("choices"):
-            self._error = problem_in_stream(self.draft.origin.wire, answer)
+            self._error = self.draft.problem(answer)
             return self.finish(False)
         choice = _first_choice(answer)
         if choice is not None and not isinstance(choice.get("message", {}), dict):
@@ -306,7 +305,7 @@ class ChatDecoder:
         self._said = said or self._said
         if said not in _FAILURES:
             return []
-        self._error = self._error or problem_in_stream(self.draft.origin.wire, {"error": {"code": said}, **chunk})
+        self._error = self._error or self.draft.problem({"error": {"code": said}, **chunk})
         return [StreamFailed(self._error)]
 
     def _close_all(self) -> list[StreamEvent]:

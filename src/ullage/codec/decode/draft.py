@@ -13,6 +13,7 @@ from ullage.codec.bodies.naming import Namer
 from ullage.codec.bodies.parts import PartMaker, opaque_size, readable
 from ullage.codec.decode.frames import damaged, read_frame
 from ullage.codec.dialects import dialect_for
+from ullage.codec.problems import problem_in_stream
 from ullage.codec.raw import is_dense, parse, parse_object, written
 from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, TextDelta
 from ullage.codec.usage import normalise, stream_usage
@@ -240,6 +241,11 @@ class Draft:
         self.usages: list[dict[str, object]] = []
         self._named = 0
         self._raw_usage: msgspec.Raw | None = None
+
+    def problem(self, fields: Mapping[str, Any]) -> ProviderError:
+        """The error that the parsed event or body ``fields`` reports instead of an answer."""
+        origin = self.origin
+        return problem_in_stream(origin.provider or origin.wire, fields, model=origin.model)
 
     def open(self, kind: Literal["text", "reasoning", "call", "item"]) -> Growing:
         """A new part behind the others."""

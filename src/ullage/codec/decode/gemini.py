@@ -14,7 +14,6 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ullage.codec.decode.draft import Draft, Growing
-from ullage.codec.problems import problem_in_stream
 from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, text_of
 from ullage.codec.stream import Answer, PartDone, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError
@@ -67,7 +66,7 @@ class GeminiDecoder:
         if chunk is None:
             return []
         if chunk.get("error"):
-            self._error = self._error or problem_in_stream(self.draft.origin.wire, chunk)
+            self._error = self._error or self.draft.problem(chunk)
             return [StreamFailed(self._error)]
         return self._chunk(chunk, data)
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.decode.draft import Draft, Growing, joined
-from ullage.codec.problems import problem_in_stream
 from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, text_of
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
 from ullage.errors import ProviderError
@@ -292,7 +291,7 @@ class ResponsesDecoder:
         return not is_whole or (self._has_gap and items == 0)
 
     def _fail(self, fields: Mapping[str, Any]) -> list[StreamEvent]:
-        self._error = self._error or problem_in_stream(self.draft.origin.wire, fields)
+        self._error = self._error or self.draft.problem(fields)
         return [StreamFailed(self._error)]
 
     def _stop(self) -> Stop:
