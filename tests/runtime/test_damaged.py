@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from tests.promises.stage import assert_accepted, script
-from ullage.errors import CommandRefused, UllageError, WrongType
+from ullage.errors import CommandRefused, InputError, UllageError, WrongType
 from ullage.events import Event, MessageAdded, RowDamaged, SettingsChanged
 from ullage.messages import Message, TextPart
 from ullage.runtime.agent import Agent
@@ -100,7 +100,7 @@ def damage(path: Path, seq: int, how: Callable[[bytes], object]) -> None:
 
 @pytest.mark.parametrize("how", [wrong_type, cut, no_text, other_json], ids=lambda one: one.__name__)
 async def test_whichever_row_is_damaged_the_session_opens_names_it_and_answers(
-    how: Callable[[bytes], object], tmp_path: Path
+    how: Callable[[bytes], object], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with running(two_steps()) as server:
         events = await recorded(tmp_path / "whole.db", server)
@@ -109,6 +109,7 @@ async def test_whichever_row_is_damaged_the_session_opens_names_it_and_answers(
             copied(tmp_path / "whole.db", path)
             damage(path, event.seq, how)
             before = body_of(path, event.seq)
+            caplog.clear()
             async with agent_of(path, server).session("s", resume=False) as session:
                 read = (await session.history())[: len(events)]
                 assert [one.seq for one in read] == [one.seq for one in events]
@@ -116,6 +117,7 @@ async def test_whichever_row_is_damaged_the_session_opens_names_it_and_answers(
                 assert [one.seq for one in named] == ([event.seq] if type(event).__name__ != "QueueLeft" else [])
                 assert all(one.why for one in named)
                 assert (await session.look()).ledger.loop.damaged == tuple(one.seq for one in named)
+                assert (f"can't be read and are left out: {event.seq}." in caplog.text) == bool(named)
                 result = await session.ask("Once more, please.")
                 assert (result.reason, result.text) == ("finished", "It is empty."), event
             assert body_of(path, event.seq) == before, "nothing is overwritten"
@@ -163,6 +165,9 @@ async def test_a_wrong_argument_is_refused_before_anything_is_stored(tmp_path: P
                 with pytest.raises(WrongType, match="str") as raised:
                     await session.ask(cast(Any, wrong))
                 assert isinstance(raised.value, TypeError)
+            for nothing in ((), ("",), (" \n", "")):
+                with pytest.raises(InputError, match="empty"):
+                    await session.ask(*nothing)
             with pytest.raises(WrongType, match="steer"):
                 await session.send("Hello.", kind=cast(Any, "later"))
             with pytest.raises(WrongType):

@@ -55,6 +55,9 @@ class Folds(NamedTuple):
 async def opened(shared: Shared, session: str) -> Work:
     """The session as the ledger has it. Raises ``SessionNotFound``, ``StoreUnavailable``, ``SettingError``."""
     folds = await folded(shared.store, session, estimator=shared.resolve({}).settings.estimator)
+    if damaged := folds.loop.damaged:
+        rows = ", ".join(f"{seq:,}" for seq in damaged)
+        log.warning("Events of the session %s can't be read and are left out: %s.", session, rows)
     settings = shared.resolve(folds.loop.settings).settings
     ledger = Ledger(shared.store, session, folds.meter, folds.loop)
     work = Work(

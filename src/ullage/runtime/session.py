@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from ullage.agent.grants import Grant
 from ullage.agent.loop import Loop
 from ullage.context.lineage import Whereabouts, explain
-from ullage.errors import BadKey, CommandRefused, InternalError, SessionNotFound, UllageError, WrongType
+from ullage.errors import BadKey, CommandRefused, InputError, InternalError, SessionNotFound, UllageError, WrongType
 from ullage.events import (
     CancelAsked,
     Cancelled,
@@ -257,7 +257,12 @@ class Session:
                 raise
 
     async def message(self, *said: Said, id: str = "") -> Message:
-        """A user's message of these pieces; bytes of images are stored beside the session."""
+        """A user's message of these pieces; bytes of images are stored beside the session.
+
+        Raises ``WrongType`` for a piece that is none, ``InputError`` for a message with nothing in it.
+        """
+        if all(isinstance(one, str) and not one.strip() for one in said):
+            raise InputError("The message is empty: give text, an image, a file or a path. Nothing was stored.")
         name = id or f"m-{secrets.token_hex(8)}"
         parts = [await self._part(f"{name}.{place}", one) for place, one in enumerate(said)]
         return Message(id=name, role="user", parts=tuple(parts))

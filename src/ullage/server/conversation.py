@@ -104,12 +104,12 @@ async def _refuse_taken(opened: Opened, name: str) -> None:
 
 
 def _pieces(data: Said) -> list[str | bytes]:
-    if not data.text and not data.images:
+    if not data.text.strip() and not data.images:
         raise UnusableMessage("The message is empty: it has neither `text` nor `images`.")
     for number, image in enumerate(data.images, 1):
         if image_size(image) is None and not image.startswith(b"%PDF-"):
             raise UnusableMessage(f"Image {number} is none: send PNG, JPEG, GIF, WebP, BMP or PDF as base64.")
-    return [*data.images, *([data.text] if data.text else [])]
+    return [*data.images, *([data.text] if data.text.strip() else [])]
 
 
 def acknowledged(receipt: Receipt) -> Acknowledged:
