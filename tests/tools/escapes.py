@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,7 @@ class World:
     abstract: socket.socket
     tcp: socket.socket
     udp: socket.socket
+    git: dict[str, str]
 
     @property
     def names(self) -> dict[str, str]:
@@ -68,18 +70,22 @@ class World:
             mode=mode,
             backends=(backend,),
             home=self.home,
-            hidden=(self.store,),
+            hidden=(self.store, self.root / "data/deep/hidden"),
             readable=(self.readable, Path(sys.base_prefix)),
         )
 
 
 class Attempt(NamedTuple):
-    """``code`` is a shell command, or with ``python`` a program; ``left`` looks for a trace on the host."""
+    """``code`` is a shell command, or with ``python`` a program; ``left`` looks for a trace on the host.
+
+    ``prepare`` changes the world before.
+    """
 
     name: str
     code: str
     python: bool = False
     left: Callable[[World], bool] | None = None
+    prepare: Callable[[World], object] | None = None
     open_in: frozenset[Backend] = frozenset()
     """Where it is known to get out; docs/security.md says so."""
 
@@ -114,6 +120,42 @@ def _is_dead(process: subprocess.Popen[bytes]) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return True
+
+
+def _git_changed(world: World) -> bool:
+    """Whether anything of git's in the workspace is other than it was made."""
+    return _git_in(world.root) != world.git
+
+
+def _git_in(root: Path) -> dict[str, str]:
+    """Each file of a repository, of those that were there from the beginning, and what it holds."""
+    found: dict[str, str] = {}
+    for place in (".git", "nested", "linked", "empty"):
+        for path in sorted((root / place).rglob("*")):
+            if path.is_file() and path.name != "secret" and (place == ".git" or ".git" in path.parts):
+                found[str(path)] = path.read_text(errors="replace")
+    return found
+
+
+def _make_repositories(root: Path) -> None:
+    """One with an unpopulated submodule, and in it one of its own and one that is a file leading to another."""
+    for git in (".git", ".git/modules/sub", ".git/worktrees/w", "nested/.git"):
+        for name in ("objects", "refs"):
+            (root / git / name).mkdir(parents=True)
+        (root / git / "config").write_text("[core]\n\tbare = false\n")
+        (root / git / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".git/hooks").mkdir()
+    (root / "linked").mkdir()
+    (root / "linked/.git").write_text("gitdir: ../.git/modules/sub\n")
+    (root / "empty/sub").mkdir(parents=True)
+    (root / ".git/index").write_bytes(index_of("empty/sub"))
+
+
+def index_of(submodule: str, *, mode: int = 0o160000) -> bytes:
+    """An index of git with one entry."""
+    entry = struct.pack(">6I", *[0] * 6) + struct.pack(">4I", mode, 0, 0, 0) + bytes(20)
+    entry += struct.pack(">H", len(submodule)) + submodule.encode()
+    return b"DIRC" + struct.pack(">II", 2, 1) + entry + bytes(8 - len(entry) % 8) + bytes(20)
 
 
 def _call(x86: int, arm: int, *arguments: str) -> str:
@@ -157,13 +199,36 @@ FILES: Final[Sequence[Attempt]] = (
             "install -m 4755 /bin/true own2", left=lambda world: any(
                 (world.root / name).exists() and (world.root / name).stat().st_mode & 0o4000
                 for name in ("own", "own2"))),
-    Attempt("write a hook of the repository", "echo evil > .git/hooks/pre-commit; mv .git gone && "
-            "mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit",
-            left=lambda world: (world.root / ".git/hooks/pre-commit").exists(),
+    Attempt("make a setuid file without a name", "import os\nmade = os.open('.', os.O_TMPFILE | os.O_RDWR, 0o4755)\n"
+            "if os.fstat(made).st_mode & 0o4000:\n    print('ESCAPED')", python=True),
+    Attempt("take a hidden file along with its directory", "mv data moved; mv data/deep data/d; cat moved/deep/hidden "
+            "data/d/hidden", left=lambda world: not (world.root / "data/deep").exists(),
             open_in=frozenset({"landlock"})),
-    Attempt("write the repository's settings", "git config core.fsmonitor evil; echo '[core] fsmonitor=evil' >> "
-            ".git/config", left=lambda world: "evil" in (world.root / ".git/config").read_text(),
-            open_in=frozenset({"landlock"})),
+    *(Attempt(name, code, left=_git_changed, open_in=frozenset({"landlock"})) for name, code in {
+        "write a hook of the repository": "echo evil > .git/hooks/pre-commit; mv .git gone && mkdir -p .git/hooks && "
+        "echo evil > .git/hooks/pre-commit",
+        "write the repository's settings": "git config core.fsmonitor evil; echo evil >> .git/config; "
+        "echo evil > new; mv new .git/config; ln -f new .git/config",
+        "lead git to other settings": "mkdir -p o; echo ../o > .git/commondir; echo evil > .git/config.worktree",
+        "write the settings of a submodule": "echo evil >> .git/modules/sub/config; "
+        "echo evil >> .git/worktrees/w/gitdir",
+        "add a submodule to the index": "cp -r nested own; echo evil > .git/index; mv .git/index .git/i",
+        "write the settings of a nested repository": "echo evil >> nested/.git/config; mkdir nested/.git/hooks",
+        "exchange a nested repository": "mv nested away; mkdir -p nested/.git; echo evil > nested/.git/config",
+        "exchange a file that leads to a repository": "echo 'gitdir: ../own' > linked/.git; rm -f linked/.git; "
+        "mv linked l; mkdir -p linked; echo 'gitdir: ../own' > linked/.git",
+        "fill an empty submodule": "git init -q empty/sub; mkdir -p empty/sub/.git; mv empty e; "
+        "mkdir -p empty/sub/.git; echo evil > empty/sub/.git/config",
+    }.items()),
+    Attempt("make a repository where there is none", "git init -q; mkdir -p .git/hooks; echo evil > .git/config; "
+            "ln -s own .git; echo 'gitdir: own' > .git", prepare=lambda world: shutil.rmtree(world.root / ".git"),
+            left=lambda world: os.path.lexists(world.root / ".git"), open_in=frozenset({"landlock"})),
+    Attempt("make the workspace itself a repository", "git init -q --bare .; mkdir objects refs; "
+            "echo ref: refs/heads/main > HEAD", prepare=lambda world: shutil.rmtree(world.root / ".git"),
+            left=lambda world: (world.root / "HEAD").exists(), open_in=frozenset({"landlock"})),
+    Attempt("make a repository in a new directory", "mkdir -p new/.git; echo evil > new/.git/config",
+            left=lambda world: (world.root / "new/.git/config").exists(),
+            open_in=frozenset({"bubblewrap", "landlock"})),
     Attempt("make a device node", "mknod disk b 254 0 && echo ESCAPED; mknod null2 c 1 3 && echo ESCAPED"),
     Attempt("mount", "mkdir -p m; mount -t tmpfs none m && echo ESCAPED; mount --bind $OUTSIDE m && cat m/secret"),
     Attempt("open a file by its handle", _call(304, 265, "-100", "None", "0"), python=True),
@@ -242,10 +307,10 @@ ATTEMPTS: Final = (*FILES, *PROCESSES, *NETWORK, *SOCKETS)
 def world_in(place: Path) -> Iterator[World]:
     """A workspace below this directory, with secrets, sockets and a process around it."""
     root, outside, readable, home = (place / name for name in ("project", "outside", "readable", "home"))
-    for each in (root, outside, readable, home / ".ssh", root / ".git/hooks"):
+    for each in (root, outside, readable, home / ".ssh", root / "data/deep"):
         each.mkdir(parents=True)
-    (root / ".git/config").write_text("[core]\n\tbare = false\n")
-    (root / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    _make_repositories(root)
+    (root / "data/deep/hidden").write_text(CANARY)
     (outside / "secret").write_text(CANARY)
     (readable / "plain").write_text("plain")
     (readable / "plain").chmod(0o644)
@@ -273,7 +338,7 @@ def world_in(place: Path) -> Iterator[World]:
         stack.callback(victim.kill)
         yield World(
             root=root, outside=outside, readable=readable, home=home, store=store, victim=victim, stream=stream,
-            datagram=datagram, abstract=abstract, tcp=tcp, udp=udp,
+            datagram=datagram, abstract=abstract, tcp=tcp, udp=udp, git=_git_in(root),
         )  # fmt: skip
 
 
@@ -304,6 +369,8 @@ async def try_escape(
     env = {**clean_environment(os.environ), **world.names}
     program = (PYTHON, "-I", "-S", "-c", f"import os\n{attempt.code}")
     arguments = program if attempt.python else ("/bin/sh", "-c", attempt.code)
+    if attempt.prepare is not None:
+        attempt.prepare(world)
     printed = bytearray()
     command = sandbox.confined(Command(arguments, world.root, env))
     ended = await run_command(command, printed.extend, timeout_s=timeout_s)

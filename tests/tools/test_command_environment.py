@@ -15,6 +15,9 @@ def test_a_key_is_never_passed() -> None:
 def test_an_address_with_a_user_in_it_is_not_passed() -> None:
     given = {"HTTP_PROXY": "http://me:pw@proxy:3128", "HTTPS_PROXY": "http://proxy:3128"}
     assert clean_environment(given) == {"HTTPS_PROXY": "http://proxy:3128"}
+    for name in ("HTTP_PROXY", "all_proxy", "GOPROXY", "PIP_INDEX_URL"):
+        assert clean_environment({name: "me:pw@proxy:3128"}) == {}
+    assert clean_environment({"GIT_AUTHOR_EMAIL": "me@example.org"}) == {"GIT_AUTHOR_EMAIL": "me@example.org"}
 
 
 @given(st.dictionaries(st.text("ABEKNOTYCRDS_", max_size=12) | st.sampled_from(sorted(PASSED)), st.text(max_size=5)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.escapes import ATTEMPTS, NETWORK, SOCKETS, Attempt, outcome, world_in
+from tests.tools.escapes import ATTEMPTS, NETWORK, PYTHON, SOCKETS, Attempt, outcome, world_in
 from ullage.tools.processes import Command, Ended, run_command
 from ullage.tools.sandbox import Backend, Limits, Sandbox
 
@@ -123,6 +123,28 @@ async def test_one_process_can_not_take_all_memory(backend: Backend, tmp_path: P
     assert ended.exceeded == "memory" or printed.splitlines()[-1] != "0"
 
 
+@pytest.mark.parametrize(
+    "take",
+    [
+        "held = [os.memfd_create('a') for each in range(30)]\nfor each in held:\n    os.write(each, bytes(20 << 20))",
+        "held = mmap.mmap(-1, 600 << 20)\nfor at in range(0, 600 << 20, 4096):\n    held[at] = 1",
+    ],
+    ids=["memfd_create", "mmap"],
+)
+async def test_memory_that_is_shared_is_counted(take: str, backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "take.py").write_text(f"import mmap, os, time\n{take}\ntime.sleep(60)\n")
+    sandbox = Sandbox(backends=(backend,), limits=Limits(memory_bytes=300 << 20), readable=(Path(sys.base_prefix),))
+    ended, printed = await run(sandbox, tmp_path, f"{PYTHON} -I -S take.py", timeout_s=60)
+    assert ended.exceeded == "memory", printed
+
+
+async def test_all_temporary_directories_together_have_a_largest_size(tmp_path: Path) -> None:
+    line = "for each in /tmp /var/tmp /dev/shm $HOME /dev /; do head -c 30000000 /dev/zero > $each/large; done; "
+    count = "cat /tmp/large /dev/shm/large $HOME/large | wc -c"
+    _, printed = await run(limited("bubblewrap", temp_bytes=20_000_000), tmp_path, line + count)
+    assert 0 < int(printed.splitlines()[-1]) <= 20_000_000 + 3 * 4_096  # of each the last page
+
+
 async def test_a_file_has_a_largest_size(backend: Backend, tmp_path: Path) -> None:
     ended, _ = await run(limited(backend, file_bytes=1_000_000), tmp_path, "head -c 9000000 /dev/zero > large")
     assert ended.code != 0
@@ -142,19 +164,19 @@ async def test_no_temporary_directory_is_left(backend: Backend, tmp_path: Path) 
     assert printed.strip() == "/tmp" or not Path(printed.strip()).exists()
 
 
-@pytest.mark.parametrize("linked", ["hooks", "config"])
+@pytest.mark.parametrize("linked", ["nested/.git", "nested"])
 async def test_a_link_put_in_the_place_of_a_protected_path_shows_nothing(linked: str, tmp_path: Path) -> None:
     """What is mounted is what was opened, although another command exchanges the paths meanwhile."""
     with world_in(tmp_path) as world:
         sandbox = world.sandbox("bubblewrap")
-        place, target = world.root / ".git" / linked, world.home / ".ssh"
+        place, target = world.root / linked, world.home / ".ssh"
         over = asyncio.Event()
 
         async def exchange() -> None:
             spare = world.root / "spare"
             while not over.is_set():
                 place.rename(spare)
-                place.symlink_to(target if linked == "hooks" else target / "id_ed25519")
+                place.symlink_to(target)
                 await asyncio.sleep(0.001)
                 place.unlink()
                 spare.rename(place)
@@ -163,7 +185,7 @@ async def test_a_link_put_in_the_place_of_a_protected_path_shows_nothing(linked:
         exchanging = asyncio.ensure_future(exchange())
         for _ in range(15):
             try:
-                _, printed = await run(sandbox, world.root, f"cat .git/{linked}/id_ed25519 .git/{linked}")
+                _, printed = await run(sandbox, world.root, f"cat {linked}/id_ed25519 {linked}/.git/id_ed25519")
             except OSError:
                 continue  # the exchange was noticed, and nothing was run
             assert "canary" not in printed

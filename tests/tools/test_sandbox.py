@@ -1,3 +1,5 @@
+import asyncio
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,18 @@ async def test_landlock_refuses_a_workspace_that_holds_the_store(tmp_path: Path)
     assert sandbox.weakness(tmp_path) == f"Landlock can't hide {store} inside the workspace"
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_workspace_that_holds_the_home_directory_counts_as_unconfined(backend: Backend, tmp_path: Path) -> None:
+    """Files that start programs can be made there as well as changed: ~/.zshenv, ~/.ssh/authorized_keys."""
+    home = tmp_path / "home"
+    home.mkdir()
+    sandbox = Sandbox(backends=(backend,), home=home)
+    for root in (home, tmp_path, Path("/")):
+        assert sandbox.backend(root) == "none"
+        (tool,) = builtin(("shell",), root=root, sandbox=sandbox)
+        assert tool.needs_approval is True and "holds the home directory" in tool.unconfined
+
+
 async def test_commands_that_can_not_be_confined_always_ask(tmp_path: Path) -> None:
     (tool,) = builtin(("shell",), root=tmp_path, sandbox=Sandbox(backends=()))
     assert tool.needs_approval is True
@@ -73,3 +87,24 @@ async def test_a_limit_is_named(tmp_path: Path) -> None:
     sandbox = Sandbox(limits=Limits(processes=20))
     output = await shell(tmp_path, "for each in $(seq 60); do sleep 20 & done; wait", 60, sandbox=sandbox)
     assert "stopped because it had too many processes" in output.text
+
+
+async def test_a_command_is_told_that_a_repository_is_read_only(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    output = await shell(tmp_path, "git commit --allow-empty -m x", 30, sandbox=Sandbox())
+    assert "repositories (.git) are read-only in the sandbox" in output.text
+
+
+async def test_nothing_is_left_of_what_holds_the_place_of_a_repository(tmp_path: Path) -> None:
+    both = [shell(tmp_path, "sleep 0.1; mkdir .git/x; ls -A", 30, sandbox=Sandbox()) for _ in range(2)]
+    for output in await asyncio.gather(*both):
+        assert "Read-only file system" in output.text
+        assert ".git\nHEAD\n" in output.text
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_repository_that_was_opened_can_be_written(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    sandbox = Sandbox(writable=(tmp_path / ".git",))
+    line = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --format=%s"
+    assert (await shell(tmp_path, line, 30, sandbox=sandbox)).text == "x\n"

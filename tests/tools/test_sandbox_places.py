@@ -30,11 +30,11 @@ def test_a_home_directory_on_the_search_path_opens_nothing(home: Path) -> None:
     assert not reach.sees(home / ".ssh/id")
 
 
-def test_a_workspace_that_is_the_home_directory_hides_its_secrets(home: Path) -> None:
-    reach = reach_of(home, home=home)
-    assert reach.sees(home / "project/a")
-    assert not reach.sees(home / ".ssh/id") and not reach.sees(home / ".config/gh/hosts.yml")
-    assert not reach.writes(home / ".bashrc")
+def test_a_place_that_holds_the_home_directory_can_not_be_confined(home: Path) -> None:
+    for place in (home, home.parent, Path("/")):
+        assert "holds the home directory" in reach_of(place, home=home).problem
+        assert "holds the home directory" in reach_of(home / "project", home=home, writable=(place,)).problem
+    assert reach_of(home / "project", home=home).problem == ""
 
 
 def test_what_is_hidden_is_hidden_in_the_workspace_too(home: Path) -> None:

@@ -6,18 +6,17 @@ https://github.com/containers/bubblewrap
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.tools.sandbox_places import Reach
 
-GIT: Final = (".git", "hooks", "config")
-"""What of the repository is kept from being written, from its directory on: a hook or a setting runs programs outside
-the sandbox, at the user's next command. The directory is a mount of its own, so that it can't be renamed."""
+FIRST_DESCRIPTOR: Final = 20
+"""Directories of the workspace are passed on as descriptors from this number on; bubblewrap closes them."""
 
 INNER: Final = """
-exec 3<&- 4<&- 5<&- 6<&- 8>&2 2>/dev/null
+exec 8>&2 2>/dev/null
 echo started >&9
 trap : TERM
 (exec "$@" 2>&8 8>&- 9>&-)
@@ -31,7 +30,7 @@ done
 [ $count -gt 2 ] && echo left >&9
 exit $code
 """
-"""Run inside by /bin/sh: closes what bubblewrap was given, runs the command, and tells whether processes are left.
+"""Run inside by /bin/sh: runs the command, and tells whether processes are left.
 
 Two are always there, bubblewrap's own and this one."""
 
@@ -46,10 +45,15 @@ root, and a program named in ``kernel.core_pattern`` runs outside."""
 
 
 class Mounting(NamedTuple):
-    """Bubblewrap's arguments, and the directories it expects on descriptors: number, number of the parent, name."""
+    """Bubblewrap's arguments, and what the launcher does before it.
+
+    ``open`` are the directories it expects on descriptors: number, number of the parent, name. ``held`` are paths where
+    an empty directory keeps another one from being made.
+    """
 
     arguments: list[str]
     open: list[tuple[int, int, str]]
+    held: list[str]
 
 
 def mounting(
@@ -69,54 +73,63 @@ def mounting(
     arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     if is_root:
         arguments += [word for each in ROOT_CAPABILITIES for word in ("--cap-add", each)]
-    bounded = ("--size", str(temp_bytes), "--perms", "0700", "--tmpfs")
-    shared = ("--size", str(temp_bytes), "--perms", "1777", "--tmpfs")
-    if reach.root == Path("/"):
-        arguments += ["--bind", "/", "/"]
-    arguments += ["--proc", "/proc", "--dev", "/dev", *shared, "/dev/shm", *shared, "/tmp", *shared, "/var/tmp"]
+    arguments += ["--proc", "/proc", "--dev", "/dev", *_temporary(reach, temp_bytes), "--remount-ro", "/dev"]
     arguments += _kernel_files()
-    if not reach.has_home and reach.home != Path("/"):
-        arguments += [*bounded, str(reach.home)]
     for place in sorted(reach.readable):
         arguments += ["--ro-bind", str(place), str(place)]
     for link in _links():
         arguments += ["--symlink", os.readlink(link), link]
     if has_network:
         arguments += _resolver()
-    for place in sorted(reach.writable):
-        arguments += ["--bind", str(place), str(place)]
+    mounts = _workspace(reach)
+    numbers = {place: FIRST_DESCRIPTOR + index for index, place in enumerate(mounts)}
     opened: list[tuple[int, int, str]] = []
-    for flag, number, place in _workspace(reach.root, opened):
+    for place, flag in mounts.items():
         if binds_descriptors:
-            arguments += [f"{flag}-fd", str(number), str(place)]
+            parent = numbers.get(place.parent, -1)
+            opened.append((numbers[place], parent, str(place) if parent < 0 else place.name))
+            arguments += [f"{flag}-fd", str(numbers[place]), str(place)]
         else:
             arguments += [flag, str(place), str(place)]
-    arguments += _closed(reach)
-    arguments += [] if reach.root == Path("/") else ["--remount-ro", "/"]
-    arguments += ["--seccomp", "10", "--chdir", str(cwd)]
-    return Mounting([*arguments, "--", "/bin/sh", "-c", INNER, "sh", *command], opened if binds_descriptors else [])
+    arguments += _hidden(reach)
+    arguments += ["--remount-ro", "/", "--seccomp", "10", "--chdir", str(cwd)]
+    arguments += ["--", "/bin/sh", "-c", INNER, "sh", *command]
+    return Mounting(arguments, opened, [str(place) for place in reach.missing if place in mounts])
 
 
-def _workspace(root: Path, opened: list[tuple[int, int, str]]) -> Iterator[tuple[str, int, Path]]:
-    """The workspace, its repository, and the parts of that which can only be read. Links are no part of it."""
-    opened.append((3, -1, str(root)))
-    if root != Path("/"):
-        yield "--bind", 3, root
-    git = root / GIT[0]
-    if git.is_symlink() or not git.is_dir():
-        return
-    opened.append((4, 3, GIT[0]))
-    yield "--bind", 4, git
-    for number, name in enumerate(GIT[1:], 5):
-        if (git / name).exists() and not (git / name).is_symlink():
-            opened.append((number, 4, name))
-            yield "--ro-bind", number, git / name
+def _temporary(reach: Reach, temp_bytes: int) -> Iterator[str]:
+    """Directories in memory: half of the bytes for /tmp, a quarter each for the home directory and shared memory."""
+    shares = {"/tmp": temp_bytes // 2, "/dev/shm": temp_bytes // 4}
+    if any(place.is_relative_to("/var/tmp") for place in (reach.root, *reach.writable, *reach.readable)):
+        shares["/var/tmp"] = temp_bytes // 4
+    else:
+        yield from ("--symlink", "../tmp", "/var/tmp")
+    for place, size in shares.items():
+        yield from ("--size", str(size), "--perms", "1777", "--tmpfs", place)
+    yield from ("--size", str(temp_bytes // 4), "--perms", "0700", "--tmpfs", str(reach.home))
 
 
-def _closed(reach: Reach) -> Iterator[str]:
-    """What is hidden or can't be written inside the places mounted before."""
-    for place in reach.protected:
-        yield from ("--ro-bind", str(place), str(place))
+def _workspace(reach: Reach) -> dict[Path, str]:
+    """What is mounted so that it can be written, and the parts of that which can only be read, parents first.
+
+    A mount point can't be renamed or replaced, but a directory above it can, and takes it along: so each directory from
+    the workspace down to something read-only or hidden is a mount of its own.
+    """
+    places = (reach.root, *reach.writable)
+    closed = [path for path in (*reach.protected, *reach.missing) if not _is_below(path, reach.hidden)]
+    mounts = dict.fromkeys(places, "--bind")
+    for path in (*closed, *reach.hidden):
+        above = [each for each in path.parents if _is_below(each, places) and not _is_below(each, closed)]
+        mounts.update(dict.fromkeys(above, "--bind"))
+    mounts.update(dict.fromkeys(closed, "--ro-bind"))
+    return dict(sorted(mounts.items()))
+
+
+def _is_below(path: Path, places: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(place) for place in places)
+
+
+def _hidden(reach: Reach) -> Iterator[str]:
     for place in reach.hidden:
         if place.is_dir():
             yield from ("--perms", "0000", "--size", "4096", "--tmpfs", str(place), "--remount-ro", str(place))

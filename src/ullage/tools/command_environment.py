@@ -28,6 +28,9 @@ PASSED: Final = frozenset(
 SECRET_WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 """A variable with one of these in its name is never passed."""
 
+ADDRESS_WORDS: Final = ("PROXY", "INDEX")
+"""A variable with one of these in its name holds addresses, also without ``://``."""
+
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """What of the environment a command gets: known names and locales, and no address with a user in it."""
@@ -41,4 +44,5 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
 def _is_secret(name: str, value: str) -> bool:
     if any(word in name.upper() for word in SECRET_WORDS):
         return True
-    return "://" in value and "@" in value
+    is_address = any(word in name.upper() for word in ADDRESS_WORDS) or "://" in value
+    return is_address and "@" in value

@@ -39,7 +39,9 @@ def denial_note(text: str, sandbox: Sandbox, root: Path) -> str:
     reach = sandbox.reach(root, os.environ.get("PATH", ""))
     refused = [path for line in lines if _REFUSED.search(line) for path in _paths(line)]
     missing = [path for line in lines if _MISSING.search(line) for path in _paths(line)]
-    if any(not reach.writes(path) and not _is_open(path) and reach.sees(path) for path in refused):
+    if any(path.is_relative_to(place) for path in refused for place in (*reach.protected, *reach.missing)):
+        notes.append("repositories (.git) are read-only in the sandbox: a person can run that git command")
+    elif any(not reach.writes(path) and not _is_open(path) and reach.sees(path) for path in refused):
         notes.append("outside the working directory and $TMPDIR files are read-only in the sandbox")
     if any(not reach.sees(path) and not _is_open(path) for path in [*refused, *missing]):
         notes.append("a path outside the working directory is hidden by the sandbox")

@@ -13,17 +13,20 @@ https://man7.org/linux/man-pages/man2/prctl.2.html, https://docs.kernel.org/user
 import contextlib
 import ctypes
 import errno
+import fcntl
 import json
 import os
 import resource
 import select
 import signal
+import stat
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 POLL_S = 0.05
-"""Seconds between two looks at the cheap signs of a command out of bounds: two files and one system call."""
+"""Seconds between two looks at the cheap signs of a command out of bounds: three files and one system call."""
 SCAN_S = 1.0
 """Seconds between two looks at each of its processes."""
 KILL_S = 60.0
@@ -32,7 +35,10 @@ KILL_S = 60.0
 MARGIN_PROCESSES = 256
 """A user's limit counts all of the user's processes: room for those that begin beside the command."""
 FLOOR_BYTES = 1 << 30
-"""A command may not leave less than this free on the disk, or half of what was free when it began."""
+"""A command may not leave less than this free on the disk or in memory, or half of what was free when it began.
+
+Nor may it leave less memory than its limit allows: that finds what belongs to no process, such as shared memory and
+directories in memory."""
 
 SET_PDEATHSIG, SET_SECCOMP, CAPBSET_DROP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 22, 24, 36, 38, 47
 """Options of prctl, from <linux/prctl.h>."""
@@ -59,7 +65,8 @@ def main(spec: dict[str, Any]) -> NoReturn:
         os.mkdir(os.path.join(spec["temp"], "home"), 0o700)
     go_first(True)
     try:
-        report = Supervisor(spec).run()
+        with held(spec["held"]):
+            report = Supervisor(spec).run()
     finally:
         go_first(False)
         if spec["temp"]:
@@ -83,6 +90,33 @@ def go_first(first: bool) -> None:
         os.sched_setscheduler(0, policy, os.sched_param(int(first)))
 
 
+@contextlib.contextmanager
+def held(paths: list[str]) -> Iterator[None]:
+    """Keep an empty directory at each path, over which bubblewrap mounts it read-only.
+
+    Another command may rely on the same one, so each has a shared lock on the directory above, and who ends last takes
+    it away again: removing it would remove the mount from under the other command.
+    """
+    names: dict[int, list[str]] = {}
+    for above_it in sorted({os.path.dirname(path) for path in paths}):
+        parent = os.open(above_it, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(parent, fcntl.LOCK_SH)
+        names[parent] = [os.path.basename(path) for path in paths if os.path.dirname(path) == above_it]
+        for name in names[parent]:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, 0o755, dir_fd=parent)
+    try:
+        yield
+    finally:
+        for parent, made in names.items():
+            with contextlib.suppress(BlockingIOError):  # another command needs them still
+                fcntl.flock(parent, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for name in made:
+                    with contextlib.suppress(OSError):  # not empty: somebody else's
+                        os.rmdir(name, dir_fd=parent)
+            os.close(parent)
+
+
 class Supervisor:
     """The command's process, and a watch over all that descend from it."""
 
@@ -98,6 +132,7 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self.threads = system_threads()
         self.free = {place: free_bytes(place) for place in (os.getcwd(), spec["temp"]) if place}
+        self.free_memory = available_memory()
         self.scan_at = time.monotonic() + SCAN_S
 
     def run(self) -> dict[str, Any]:
@@ -200,6 +235,10 @@ class Supervisor:
         for place, before in self.free.items():
             if free_bytes(place) < min(FLOOR_BYTES, before // 2):
                 return "disk"
+        if available_memory() < max(
+            self.free_memory - self.limits["memory_bytes"], min(FLOOR_BYTES, self.free_memory // 2)
+        ):
+            return "memory"
         now = time.monotonic()
         if now < self.scan_at and system_threads() < self.threads + self.limits["processes"]:
             return ""
@@ -227,7 +266,7 @@ class Supervisor:
 
 def become(spec: dict[str, Any], failing: int, noting: int) -> NoReturn:
     """In the child: confine this process, and turn into the command."""
-    failing = above(failing)
+    failing = above(failing, len(spec["open"]) + 64)
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
@@ -277,23 +316,25 @@ def pass_on(spec: dict[str, Any], noting: int) -> None:
     A directory of the workspace is opened here, name by name and never through a link, so that a link put in its place
     mounts nothing else.
     """
-    opened: dict[int, int] = {}
-    for number, parent, name in spec["open"]:
-        where = opened.get(parent)
-        opened[number] = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=where)
+    free = max([number for number, _, _ in spec["open"]], default=0) + 32
     reading, writing = os.pipe()
     os.write(writing, bytes.fromhex(spec["seccomp"]))
     os.close(writing)
-    high = {number: above(found) for number, found in {**opened, 9: noting, 10: reading}.items()}
-    for number, found in high.items():
+    noting, reading = above(noting, free), above(reading, free)
+    for number, parent, name in spec["open"]:
+        found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=None if parent < 0 else parent)
+        if stat.S_ISLNK(os.fstat(found).st_mode):
+            raise OSError(errno.ELOOP, f"{name} was exchanged for a link")
         os.dup2(found, number, inheritable=True)
+        if found != number:
+            os.close(found)
+    os.dup2(noting, 9, inheritable=True)
+    os.dup2(reading, 10, inheritable=True)
 
 
-def above(descriptor: int) -> int:
+def above(descriptor: int, least: int) -> int:
     """A copy whose number is out of the way of those that are given out."""
-    import fcntl
-
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 64)
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, least)
 
 
 def drop_capabilities(kept: list[int]) -> None:
@@ -388,6 +429,12 @@ def user_threads() -> int:
                 if os.stat(f"/proc/{name}").st_uid == mine:
                     total += len(os.listdir(f"/proc/{name}/task"))
     return total
+
+
+def available_memory() -> int:
+    """Bytes that could be had without swapping, by the kernel's estimate."""
+    with open("/proc/meminfo", "rb") as file:
+        return int(file.read().partition(b"MemAvailable:")[2].split(None, 1)[0]) * 1024
 
 
 def free_bytes(place: str) -> int:

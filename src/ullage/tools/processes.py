@@ -100,6 +100,8 @@ def launched(command: Command, *, lifeline: int = -1, report: int = -1) -> list[
         "limits": dict(UNLIMITED),
         "temp": "",
         "is_wrapped": False,
+        "open": [],
+        "held": [],
         "landlock": None,
         "seccomp": "",
         "capabilities": None,

@@ -41,14 +41,14 @@ class Limits(NamedTuple):
     """What one command may use. Chosen: enough for builds and test runs, far from what stalls a machine.
 
     ``memory_bytes`` is for all its processes together and for each of them; 0 is three quarters of the machine's.
-    ``temp_bytes`` is for each of its temporary directories.
+    ``temp_bytes`` is for all its temporary directories together, which are in memory with bubblewrap.
     """
 
     processes: int = 1_000
     memory_bytes: int = 0
     file_bytes: int = 8 << 30
     open_files: int = 8_192
-    temp_bytes: int = 2 << 30
+    temp_bytes: int = 4 << 30
 
     def as_spec(self) -> dict[str, int]:
         memory = self.memory_bytes or max(1 << 30, _machine_memory() * 3 // 4)
@@ -84,9 +84,10 @@ class Sandbox:
         if self.backend(root) == "none":
             return ""
         network = "there is no network" if self.mode == "workspace" else "the network is open"
+        git = ", but not its .git," if self.backend(root) == "bubblewrap" else ""
         return (
-            "Commands run in a sandbox: they can write only the working directory and $TMPDIR, other files of the user "
-            f"are hidden, and {network}."
+            f"Commands run in a sandbox: they can write only the working directory{git} and $TMPDIR, other files of "
+            f"the user are hidden, and {network}."
         )
 
     def confined(self, command: Command) -> Command:
@@ -115,15 +116,17 @@ class Sandbox:
     def _choice(self, root: Path) -> tuple[Backend, str]:
         reasons = []
         for backend in self.backends:
-            reason = _unusable(backend) or (self._open_places(root) if backend == "landlock" else "")
+            reason = _unusable(backend) or self._open_places(root, backend)
             if not reason:
                 return backend, ""
             reasons.append(reason)
         return "none", "; ".join(reasons) or "no kind of sandbox was allowed"
 
-    def _open_places(self, root: Path) -> str:
-        """What Landlock could not hide in this workspace."""
+    def _open_places(self, root: Path, backend: Backend) -> str:
+        """What this kind of sandbox could not close in this workspace."""
         reach = self.reach(root)
+        if backend == "bubblewrap" or reach.problem:
+            return reach.problem
         places = (reach.root, *reach.writable)
         inside = [each for each in reach.hidden if any(each.is_relative_to(place) for place in places)]
         return f"Landlock can't hide {inside[0]} inside the workspace" if inside else ""
@@ -146,6 +149,7 @@ class Sandbox:
             "limits": limits,
             "is_wrapped": True,
             "open": mounted.open,
+            "held": mounted.held,
             "seccomp": filter_for(platform.machine(), "internet" if has_network else "own", has_namespaces=True).hex(),
         }
         env = {**command.env, "HOME": str(self.home), "TMPDIR": "/tmp"}
@@ -169,13 +173,12 @@ class Sandbox:
             "seccomp": filtered.hex(),
             "capabilities": [1],  # CAP_DAC_OVERRIDE: files of other users in the workspace
         }
-        home = reach.home if reach.has_home else temp / "home"
         toolchains = {
             name: str(reach.home / place)
             for name, place in TOOLCHAIN_VARIABLES.items()
             if (reach.home / place).is_dir()
         }
-        env = {**toolchains, **command.env, "HOME": str(home), "TMPDIR": str(temp)}
+        env = {**toolchains, **command.env, "HOME": str(temp / "home"), "TMPDIR": str(temp)}
         return replace_spec(command._replace(env=env), spec)
 
 

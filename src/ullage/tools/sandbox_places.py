@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ullage.tools.repositories import git_places
+
 SYSTEM: Final = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store",
     "/run/current-system", "/sys/devices/system", "/var/lib/dpkg", "/var/lib/rpm",
@@ -42,19 +44,14 @@ SECRETS: Final = (
     ".node_repl_history", ".psql_history", ".mysql_history", ".sqlite_history", ".lesshst", ".viminfo", ".Xauthority",
     ".cache", "snap", "Library",
 )  # fmt: skip
-"""What is hidden in a home directory that is itself the workspace."""
-
-STARTS_PROGRAMS: Final = (
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
-    ".vimrc", ".emacs", ".inputrc", ".tmux.conf", ".xprofile", ".pam_environment",
-)  # fmt: skip
-"""What is run or read at the user's next login; not to be written where the home directory is the workspace."""
+"""What is hidden in a home directory below a directory of the system that can be read, such as ``/opt``."""
 
 
 class Reach(NamedTuple):
     """What a command can get at. All paths are absolute and without links.
 
-    ``hidden`` lies inside what can be read or written, ``protected`` inside what can be written.
+    ``hidden`` lies inside what can be read or written, ``protected`` inside what can be written. ``missing`` does not
+    exist there and must not come to be. ``problem`` says why this workspace can't be confined at all.
     """
 
     root: Path
@@ -63,11 +60,8 @@ class Reach(NamedTuple):
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     protected: tuple[Path, ...] = ()
-
-    @property
-    def has_home(self) -> bool:
-        """Whether the home directory is part of the workspace."""
-        return any(self.home.is_relative_to(place) for place in (self.root, *self.writable))
+    missing: tuple[Path, ...] = ()
+    problem: str = ""
 
     def sees(self, path: Path) -> bool:
         """Whether the path lies in a place that can be read."""
@@ -77,7 +71,7 @@ class Reach(NamedTuple):
 
     def writes(self, path: Path) -> bool:
         """Whether the path lies in a place that can be written."""
-        if any(path.is_relative_to(place) for place in (*self.hidden, *self.protected)):
+        if any(path.is_relative_to(place) for place in (*self.hidden, *self.protected, *self.missing)):
             return False
         return any(path.is_relative_to(place) for place in (self.root, *self.writable))
 
@@ -105,20 +99,33 @@ def reach_of(
     places = (root, *further)
     seen = _outermost(_existing([*map(Path, SYSTEM), *toolchains, *programs, *readable]))
     closed = [*hidden, *_private_files(os.geteuid() == 0)]
-    protected: list[Path] = []
-    if _is_below(home, (*places, *map(_real, map(Path, SYSTEM)))):
+    if _is_below(home, map(_real, map(Path, SYSTEM))):
         closed += [home / each for each in SECRETS]
-    if _is_below(home, places):
-        protected += [home / each for each in STARTS_PROGRAMS]
     granted = (*places, *seen)
+    git = git_places(root, further)
     return Reach(
         root=root,
         home=home,
         readable=tuple(place for place in seen if not _is_below(place, places)),
         writable=further,
         hidden=tuple(dict.fromkeys(each for each in _existing(closed) if _is_below(each, granted) and each != root)),
-        protected=tuple(dict.fromkeys(_existing(protected))),
+        protected=git.existing,
+        missing=tuple(path for path in git.missing if _can_write(path.parent)),
+        problem=_too_wide(places, home) or git.problem,
     )
+
+
+def _can_write(directory: Path) -> bool:
+    """Whether a command can make something here; an owner can change the permissions first."""
+    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+        return False
+    return os.access(directory, os.W_OK) or directory.stat().st_uid == os.geteuid()
+
+
+def _too_wide(places: Iterable[Path], home: Path) -> str:
+    """A home directory is full of files that start programs or hold keys, and of places for more of them."""
+    wide = next((place for place in places if home.is_relative_to(place) or place == Path("/")), None)
+    return "" if wide is None else f"{wide} holds the home directory, with files that start programs and hold keys"
 
 
 def store_files(store: Path) -> tuple[Path, ...]:

@@ -54,7 +54,7 @@ _DGRAM, _RAW, _PACKET = 2, 3, 10
 _TYPE: Final = 0xF  # of a socket, without SOCK_CLOEXEC and SOCK_NONBLOCK
 _ALL: Final = 0xFFFFFFFF
 _INJECTING: Final = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX of <asm-generic/ioctls.h>
-_O_ACCMODE, _O_CREAT, _O_TRUNC = 0o3, 0o100, 0o1000
+_O_ACCMODE, _O_CREAT, _O_TRUNC, _O_TMPFILE = 0o3, 0o100, 0o1000, 0o20000000
 
 
 class Test(NamedTuple):
@@ -110,8 +110,9 @@ def _of_privileged_files(column: int) -> Iterator[Refusal]:
             yield Refusal(numbers[column], (Test(argument, _SETUID_SETGID, 0, differs=True),))
     for number, flags in (((2, -1)[column], 1), ((257, 56)[column], 2)):  # open, openat
         if number >= 0:
-            creates = Test(flags, _O_CREAT, _O_CREAT)
-            yield Refusal(number, (creates, Test(flags + 1, _SETUID_SETGID, 0, differs=True)))
+            for creating in (_O_CREAT, _O_TMPFILE):
+                creates = Test(flags, creating, creating)
+                yield Refusal(number, (creates, Test(flags + 1, _SETUID_SETGID, 0, differs=True)))
     yield Refusal(437, error=errno.ENOSYS)  # openat2: its flags lie in memory
 
 

@@ -1,0 +1,256 @@
+"""What git reads as its own inside of a workspace: those places are read-only for commands.
+
+A repository's settings, hooks, index and state decide which programs the user's next ``git status`` runs, outside the
+sandbox. An index alone is enough: an entry for a submodule makes git run in a directory that a command has filled, with
+the settings found there. So a command writes nothing below ``.git``, and can't make one where git would look for it.
+
+https://git-scm.com/docs/gitrepository-layout and https://git-scm.com/docs/index-format
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+GIT: Final = ".git"
+
+DEPTH: Final = 3
+MOST_DIRECTORIES: Final = 2_000
+"""How far below the workspace repositories are looked for that it does not name as submodules. Anthropic's
+sandbox-runtime looks as deep (``DEFAULT_MANDATORY_DENY_SEARCH_DEPTH``). A warm look takes about 10 µs a directory."""
+
+MOST_PLACES: Final = 300
+"""Each is a mount of its own, for every command."""
+
+_LARGEST_INDEX: Final = 1 << 30
+_LARGEST_TEXT: Final = 1 << 16
+_LONGEST_NAME: Final = 255  # NAME_MAX of <linux/limits.h>
+_GITLINK: Final = 0o160000
+_SHA256: Final = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
+
+
+class GitPlaces(NamedTuple):
+    """``existing`` are files and directories that must not change, ``missing`` paths that must not come to be.
+
+    ``problem`` says what can't be kept from changing; empty for nothing.
+    """
+
+    existing: tuple[Path, ...] = ()
+    missing: tuple[Path, ...] = ()
+    problem: str = ""
+
+
+def git_places(root: Path, opened: Iterable[Path] = ()) -> GitPlaces:
+    """What in the workspace and in further directories that commands can write belongs to git.
+
+    A place in ``opened`` that lies in a ``.git`` was opened on purpose: it stays as it is.
+    """
+    if GIT in root.parts or _is_git_directory(root):
+        return GitPlaces(problem=f"{root} is the inside of a repository")
+    opened = [place for place in opened if place.is_dir()]
+    found = _Found()
+    for place in (root, *opened):
+        if GIT not in place.parts and not _is_git_directory(place):
+            found.look_in(place)
+    if len(found.existing) + len(found.missing) > MOST_PLACES:
+        found.problem = found.problem or f"{root} holds more than {MOST_PLACES} repositories"
+    existing = [
+        path for path in found.existing if not any(path.is_relative_to(place) for place in opened if GIT in place.parts)
+    ]
+    return GitPlaces(tuple(existing), tuple(found.missing), found.problem)
+
+
+class _Found:
+    """The places found so far, in order and once each."""
+
+    def __init__(self) -> None:
+        self.existing: dict[Path, None] = {}
+        self.missing: dict[Path, None] = {}
+        self.problem = ""
+        self.place = Path()
+
+    def look_in(self, place: Path) -> None:
+        """Everything of git's in one directory that can be written."""
+        self.place = place
+        self.take_worktree(place)
+        if place / GIT in self.missing:  # git then takes the directory itself for a repository, if it has a HEAD
+            self.take(place / "HEAD")
+        for parent in place.parents:
+            self.take_submodules(parent)
+        for worktree in _nested(place):
+            if not (worktree / GIT).is_symlink():  # a command can have made it: no reason to refuse the workspace
+                self.take_worktree(worktree)
+
+    def take_worktree(self, worktree: Path) -> None:
+        """The ``.git`` of a worktree, what it leads to, and its submodules."""
+        git = worktree / GIT
+        if git in self.existing or git in self.missing:
+            return
+        self.take(git)
+        if git in self.existing:
+            self.take_submodules(worktree)
+
+    def take_submodules(self, worktree: Path) -> None:
+        directory = git_directory(worktree / GIT)
+        if directory is None:
+            return
+        if self.holds(directory) and GIT not in directory.parts and (directory / "HEAD").exists():
+            self.take(directory)
+        for name in submodules(directory):
+            if self.holds(worktree / name):
+                self.take_submodule(worktree / name)
+
+    def take_submodule(self, path: Path) -> None:
+        """Git looks at the path's own ``.git``; what is in the way of it must stay in the way."""
+        at = self.place
+        for part in path.relative_to(self.place).parts:
+            at /= part
+            if at.is_symlink() or not at.is_dir():
+                self.take(at)
+                return
+        self.take_worktree(path)
+
+    def holds(self, path: Path) -> bool:
+        can_be = ".." not in path.parts and all(len(os.fsencode(part)) <= _LONGEST_NAME for part in path.parts)
+        return can_be and path != self.place and path.is_relative_to(self.place)
+
+    def take(self, path: Path) -> None:
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            self.missing[path] = None
+            return
+        if stat.S_ISLNK(mode):
+            self.problem = self.problem or f"{path} is a link, which can't be kept from being exchanged"
+        elif stat.S_ISDIR(mode) and not _has_entries(path):
+            self.missing[path] = None  # an empty directory is no repository, and may be what holds the place
+        else:
+            self.existing[path] = None
+
+
+def git_directory(git: Path) -> Path | None:
+    """The directory that a worktree's ``.git`` is, or leads to as a file; ``None`` where it is neither."""
+    if git.is_dir():
+        return git
+    text = _text(git)
+    if not text.startswith(b"gitdir:"):
+        return None
+    target = os.fsdecode(text.removeprefix(b"gitdir:").strip(b" \r\n"))
+    return Path(os.path.realpath(git.parent / target))
+
+
+def submodules(directory: Path) -> tuple[str, ...]:
+    """The paths of submodules in the index of a git directory, and in those that it shares entries with."""
+    try:
+        names = [name for name in os.listdir(directory) if name == "index" or name.startswith("sharedindex.")]
+    except OSError:
+        return ()
+    found: list[str] = []
+    for name in sorted(names):
+        try:
+            about = os.stat(directory / name)
+        except OSError:
+            continue
+        found += _submodules(directory, name, about.st_ino, about.st_mtime_ns, about.st_size)
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=64)
+def _submodules(directory: Path, name: str, inode: int, changed_ns: int, size: int) -> tuple[str, ...]:
+    """Read once for each state of the file, which its number, time and size tell."""
+    if size > _LARGEST_INDEX:
+        return ()
+    try:
+        data = (directory / name).read_bytes()
+    except OSError:
+        return ()
+    if struct.pack(">I", _GITLINK) not in data:  # an index of 100,000 entries takes 50 ms to read
+        return ()
+    hash_bytes = 32 if _SHA256.search(_text(directory / "config")) else 20
+    return tuple(_gitlinks(data, hash_bytes))
+
+
+def _gitlinks(data: bytes, hash_bytes: int) -> Iterator[str]:
+    """The paths of the entries that are submodules. An index that is cut ends early: git does not read it at all."""
+    signature, version, count = struct.unpack_from(">4sII", data) if len(data) >= 12 else (b"", 0, 0)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        return
+    at, name = 12, b""
+    for _ in range(count):
+        flags_at = at + 40 + hash_bytes
+        if flags_at + 2 > len(data):
+            return
+        mode = int.from_bytes(data[at + 24 : at + 28], "big")
+        is_extended = data[flags_at] & 0x40
+        start = flags_at + (4 if is_extended else 2)
+        if version == 4:
+            kept, start = _prefix(data, start)
+            end = data.find(b"\0", start)
+            name = name[: len(name) - kept] + data[start:end]
+            following = end + 1
+        else:
+            end = data.find(b"\0", start)
+            name = data[start:end]
+            following = at + (end - at) // 8 * 8 + 8
+        if end < 0:
+            return
+        if mode == _GITLINK:
+            yield os.fsdecode(name)
+        at = following
+
+
+def _prefix(data: bytes, at: int) -> tuple[int, int]:
+    """How many bytes of the name before to take away, and where the rest begins: git's variable-length number."""
+    value = data[at] & 0x7F if at < len(data) else 0
+    while at < len(data) and data[at] & 0x80:
+        at += 1
+        value = ((value + 1) << 7) | (data[at] & 0x7F if at < len(data) else 0)
+    return value, at + 1
+
+
+def _nested(place: Path) -> Iterator[Path]:
+    """The directories below this one that have a ``.git``, those nearer to it first."""
+    level, looked_at = [place], 0
+    for _ in range(DEPTH):
+        below: list[Path] = []
+        for directory in level:
+            looked_at += 1
+            if looked_at > MOST_DIRECTORIES:
+                return
+            below += _directories(directory)
+        yield from (each for each in below if os.path.lexists(each / GIT))
+        level = below
+
+
+def _directories(directory: Path) -> list[Path]:
+    try:
+        with os.scandir(directory) as entries:
+            return [Path(each.path) for each in entries if each.name != GIT and each.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _has_entries(directory: Path) -> bool:
+    try:
+        with os.scandir(directory) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return True  # what can't be read is not ours
+
+
+def _is_git_directory(place: Path) -> bool:
+    return all((place / name).exists() for name in ("HEAD", "objects", "refs"))
+
+
+def _text(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST_TEXT) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    except OSError:
+        return b""
