@@ -57,6 +57,17 @@ def test_a_colon_of_the_models_own_stays() -> None:
     assert split_provider("gemini:gemini-3-pro") == ("google", "gemini-3-pro")
 
 
+def test_a_misspelled_provider_is_refused_and_the_right_one_named() -> None:
+    with pytest.raises(
+        SettingError, match=r"No provider is named 'antropic'\. Did you mean 'anthropic:claude-haiku-4-5'"
+    ):
+        endpoint_for("antropic:claude-haiku-4-5", environment={"ANTHROPIC_API_KEY": "sk-1"})
+    local, _ = endpoint_for("antropic:claude", base_url="http://127.0.0.1:1", environment={})
+    assert local.base_url.startswith("http://127.0.0.1:1")
+    with pytest.raises(SettingError, match="No provider is known for 'deepseek-r1:7b'"):
+        endpoint_for("deepseek-r1:7b", environment=keys())
+
+
 def test_a_missing_key_names_its_variable() -> None:
     with pytest.raises(BadKey, match="ANTHROPIC_API_KEY"):
         endpoint_for("anthropic:claude-haiku-4-5")

@@ -63,7 +63,7 @@ KINDS: Final[Mapping[type[UllageError], Kind]] = {
     ContextUnfixable: Kind(409, "context-too-large", "Make the largest parts smaller, or choose a larger window."),
     SettingError: Kind(422, "setting", "docs/settings.md lists every setting and the values it takes."),
     LedgerError: Kind(422, "no-such-event", "GET the session: `seq` is its newest event."),
-    InputError: Kind(422, "unusable-input", "Send another file; the detail says what this one lacks."),
+    InputError: Kind(422, "unusable-input", "The detail says what can't be used: correct it, then send it again."),
     MissingExtra: Kind(501, "missing-extra", "Install what the detail names, then start the server again."),
     BadKey: Kind(502, "key", "Set the variable that the detail names where the server is started, then send it again."),
     InternalError: Kind(503, "failed", "The server's log has the traceback. Send a message or resume to try again."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -227,6 +228,11 @@ class Endpoint:
         return dict.fromkeys(self.auth_header(), "(hidden)")
 
 
+_ALIKE: Final = 0.9
+"""``difflib``'s ratio above which a provider counts as misspelled: ``antropic`` has 0.94; ``mixtral``, a model,
+has 0.86 to ``mistral``."""
+
+
 def split_provider(name: str) -> tuple[str, str]:
     """``provider:model`` in its halves; the first is empty where the name begins with no provider we know.
 
@@ -236,6 +242,15 @@ def split_provider(name: str) -> tuple[str, str]:
     if colon and tail and head.lower() in _BY_NAME:
         return _BY_NAME[head.lower()].name, tail
     return "", name
+
+
+def _misspelled(model: str) -> str:
+    """The model with the provider that its name nearly begins with; empty where it names one, or nothing alike."""
+    head, colon, tail = model.partition(":")
+    if not colon or head.lower() in _BY_NAME:
+        return ""
+    alike = difflib.get_close_matches(head.lower(), _BY_NAME, n=1, cutoff=_ALIKE)
+    return f"{_BY_NAME[alike[0]].name}:{tail}" if alike else ""
 
 
 def endpoint_for(
@@ -276,6 +291,8 @@ def provider_of(model: str, *, base_url: str = "", wire: str = "") -> tuple[Prov
         name = next((guess for pattern, guess in _GUESSES if pattern.search(bare.lower())), "")
         if base_url and name not in ("anthropic", "google"):
             name = ""
+    if not base_url and (meant := _misspelled(model)):
+        raise SettingError(f"No provider is named {model.partition(':')[0]!r}. Did you mean {meant!r}?")
     if not name and not base_url:
         known = ", ".join(f"{one.name}:…" for one in PROVIDERS)
         raise SettingError(
