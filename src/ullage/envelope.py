@@ -120,8 +120,18 @@ SCENARIO_BYTES: Final = 16 * MIB
 LOG_LINE_BYTES: Final = 64 * MIB
 """One line of a log. The longest real lines hold a few images and stay below 40 MB."""
 
-LOG_BYTES: Final = 16 * 1024 * MIB
-"""A log of lines, which is read line by line. The largest real ones have a few hundred MB."""
+LOG_BYTES: Final = 1024 * MIB
+"""A log of lines, whose messages are held in memory. The largest real ones have a few hundred MB."""
+
+LOG_LINES: Final = 500_000
+"""Lines of a log. Each takes some 0.15 ms and 3 kB of memory; the longest real logs have some 50,000."""
+
+LOG_STEPS: Final = 2_000_000
+"""Messages that a log's compactions, rewinds, returns to branches it had left, and changes of a long system prompt go
+through altogether: each costs some 0.02 ms. A hundred compactions of a thousand messages each are 100,000."""
+
+COPY_STEPS: Final = 10
+"""Steps that count for a message that comes into view again, or a block of a system prompt that is counted again."""
 
 DOCUMENT_BYTES: Final = 512 * MIB
 """A file that is one JSON value: it has to be held in memory as a whole."""

@@ -26,7 +26,7 @@ from ullage.importers.pi import recognise as recognise_pi
 from ullage.importers.plain import PlainReader
 from ullage.importers.plain import recognise as recognise_plain
 from ullage.importers.reader import Reader
-from ullage.importers.regular import lines_of, open_regular, read_regular
+from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
 from ullage.importers.ullage import UllageReader
 from ullage.importers.ullage import recognise as recognise_ullage
 from ullage.importers.ullage_database import is_own_database, read_own_database
@@ -138,7 +138,7 @@ def _read_lines(where: Path, kind: type[Reader]) -> Imported:
 
 
 def _feed(reader: Reader, where: Path) -> list[Event]:
-    with open_regular(where) as file:
+    with open_log(where) as file:
         try:
             return reader.feed(lines_of(file))
         except OSError as problem:

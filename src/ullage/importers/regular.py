@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ullage.envelope import LOG_BYTES, LOG_LINE_BYTES
+from ullage.envelope import LOG_BYTES, LOG_LINE_BYTES, LOG_LINES
 from ullage.errors import UnreadableInput
 
 PIECE_BYTES: Final = 1 << 20
-"""Read at a time of a line that is passed over."""
+"""Read at a time of a line that is passed over, and while lines are counted."""
+
+NEWEST_LINES: Final = "To read its newest lines alone: tail -n 100000 LOG > newest.jsonl"
+"""What to do about a log that is too long."""
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a directory"),
@@ -39,8 +42,9 @@ def open_regular(path: Path, *, most: int = LOG_BYTES) -> BinaryIO:
         status = os.fstat(descriptor)
         _check_kind(path, status.st_mode)
         if status.st_size > most:
+            advice = f" If it is a log: {NEWEST_LINES}" if most == LOG_BYTES else ""
             raise UnreadableInput(
-                f"{path} has {status.st_size:,} bytes; the most that is read of such a file is {most:,}. Is it a log?"
+                f"{path} has {status.st_size:,} bytes; the most that is read of such a file is {most:,}.{advice}"
             )
     except BaseException:
         file.close()
@@ -58,6 +62,28 @@ def read_regular(path: Path, *, most: int) -> bytes:
     if len(data) > most:  # it has grown, or is one of those whose size is not known before
         raise UnreadableInput(f"{path} has more than {most:,} bytes, the most that is read of such a file.")
     return data
+
+
+def open_log(path: Path) -> BinaryIO:
+    """A log of lines, open for reading from its start. Counts its lines first, which takes a second for a gigabyte.
+
+    Raises ``UnreadableInput`` as ``open_regular`` does, and for a log of more than ``LOG_LINES`` lines.
+    """
+    file = open_regular(path)
+    try:
+        count = sum(piece.count(b"\n") for piece in iter(lambda: file.read(PIECE_BYTES), b""))
+        file.seek(0)
+        if count > LOG_LINES:
+            raise UnreadableInput(
+                f"{path} has {count:,} lines; the most that are read of a log are {LOG_LINES:,}. {NEWEST_LINES}"
+            )
+    except OSError as problem:
+        file.close()
+        raise _unreadable(path, "read", problem) from problem
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def lines_of(file: BinaryIO, *, longest: int = LOG_LINE_BYTES) -> Iterator[bytes]:

@@ -6,12 +6,15 @@ compaction names exactly the messages that are in the view at that moment.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from ullage.envelope import COPY_STEPS, LOG_STEPS
+from ullage.errors import UnreadableInput
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -33,6 +36,7 @@ from ullage.events import (
     ToolsChanged,
     Uncompacted,
 )
+from ullage.importers.regular import NEWEST_LINES
 from ullage.messages import Message, Role, SystemBlock, Tool, ToolCallPart, ToolResultPart
 from ullage.usage import Usage
 
@@ -42,7 +46,7 @@ class _Epoch:
     """What a compaction replaced: the view before it, and which messages of the new view are not additions."""
 
     compaction: str
-    before: list[str]
+    before: dict[str, str]
     carried: set[str]
 
 
@@ -58,7 +62,8 @@ class Rows:
         self.model = self.wire = self.provider = ""
         self.messages: dict[str, Message] = {}
         """Every message of the session by its id, also those that left the view."""
-        self.view: dict[str, None] = {}
+        self.view: dict[str, str] = {}
+        """The ids of the messages in view, in order; each with the last one up to it that is no tool result."""
         self.tool_names: dict[str, str] = {}
         self.at = 0.0
         self._results: dict[str, str] = {}
@@ -67,6 +72,8 @@ class Rows:
         self._tools: tuple[Tool, ...] = ()
         self._window: dict[str, int] = {}
         self._calls: set[str] = set()
+        self._copies: Counter[str] = Counter()
+        self._steps_left = LOG_STEPS
         self._seq = 0
         self._started = False
         self._out: list[Event] = []
@@ -93,18 +100,25 @@ class Rows:
 
     def unique(self, wanted: str) -> str:
         """An id for a new message: ``wanted``, or a variant of it when that is taken."""
-        wanted = wanted or f"m{len(self.messages) + 1}"
-        candidate, copy = wanted, 1
-        while candidate in self.messages:
-            copy += 1
-            candidate = f"{wanted}@{copy}"
-        return candidate
+        return self._unused(wanted or f"m{len(self.messages) + 1}", self.messages)
 
     def reserve(self, role: Role, wanted: str = "") -> str:
         """A unique id for a message that is added later."""
         name = self.unique(wanted)
         self.messages[name] = Message(id=name, role=role)
         return name
+
+    def spend(self, steps: int) -> None:
+        """Called before work that grows with what was read so far, with the number of messages it goes through.
+
+        Raises ``UnreadableInput`` when a log asks for too much of it: its lines are few, but reading them is not.
+        """
+        self._steps_left -= steps
+        if self._steps_left < 0:
+            raise UnreadableInput(
+                "This log compacts, rewinds or changes a long conversation too often to be followed: "
+                f"more than {LOG_STEPS:,} messages would be gone through. {NEWEST_LINES}"
+            )
 
     # -- what requests are made of --
 
@@ -122,6 +136,7 @@ class Rows:
     def use_system(self, blocks: Iterable[SystemBlock]) -> None:
         system = tuple(blocks)
         if system != self._system:
+            self.spend(len(system) * COPY_STEPS)
             self._system = system
             self._put(SystemChanged, system=system)
 
@@ -145,7 +160,8 @@ class Rows:
 
     def add(self, message: Message) -> None:
         self._remember(message)
-        self.view[message.id] = None
+        if message.id not in self.view:
+            self._show(message.id)
         self._put(MessageAdded, message=message)
 
     def replace(self, message: Message) -> None:
@@ -198,13 +214,14 @@ class Rows:
         summary_tokens: int | None = None,
     ) -> None:
         """All messages of the view but ``keep`` are replaced by ``summary``."""
+        self.spend(len(self.view))
         name = f"c{len(self._epochs) + 1}-{self._seq + 1}"
         kept = [message for message in self.view if message in keep]
         left = tuple(message for message in self.view if message not in keep)
-        self._epochs.append(_Epoch(name, list(self.view), {*kept, *([summary.id] if summary else [])}))
-        self.view = dict.fromkeys(([summary.id] if summary else []) + kept)
+        self._epochs.append(_Epoch(name, self.view, {*kept, *([summary.id] if summary else [])}))
         if summary is not None:
             self._remember(summary)
+        self._show_only(([summary.id] if summary else []) + kept)
         self._put(CompactionStarted, compaction=name, trigger=trigger)
         self._put(
             CompactionCommitted,
@@ -221,19 +238,24 @@ class Rows:
 
         Compactions that happened after ``to`` are undone first.
         """
-        if to and to not in self.view and not any(to in epoch.before for epoch in self._epochs):
+        if to and to not in self.view and not self._was_compacted(to):
             return False
         while self._epochs and (to not in self.view if to else True):
             epoch = self._epochs.pop()
             added = [message for message in self.view if message not in epoch.carried]
-            self.view = dict.fromkeys(epoch.before + added)
+            self._show_only([*epoch.before, *added])
             self._put(Uncompacted, compaction=epoch.compaction)
-        order = list(self.view)
-        end = order.index(to) + 1 if to else 0
-        if order[end:]:
-            self.view = dict.fromkeys(order[:end])
+        if self.tip != to:
+            while self.tip != to:
+                self.view.popitem()
+            self.spend(len(self.view))
             self._put(Rewound, to=to)
         return True
+
+    def _was_compacted(self, message: str) -> bool:
+        """Whether the message can come back into the view by undoing compactions."""
+        self.spend(len(self._epochs))
+        return any(message in epoch.before for epoch in self._epochs)
 
     def rewind_to_last(self, messages: Sequence[str]) -> None:
         """The conversation goes on after the last of these messages, of which a compaction may have moved some."""
@@ -252,13 +274,30 @@ class Rows:
                 self.tool_names[part.call_id] = part.name
 
     def _unique_call(self, wanted: str) -> str:
-        candidate, copy = wanted or f"call{len(self._calls) + 1}", 1
-        base = candidate
-        while candidate in self._calls:
+        name = self._unused(wanted or f"call{len(self._calls) + 1}", self._calls)
+        self._calls.add(name)
+        return name
+
+    def _unused(self, wanted: str, taken: Container[str]) -> str:
+        """``wanted``, or its first variant that is not taken. Variants once found taken are not tried again."""
+        if wanted not in taken:
+            return wanted
+        copy = max(2, self._copies[wanted])
+        while (candidate := f"{wanted}@{copy}") in taken:
             copy += 1
-            candidate = f"{base}@{copy}"
-        self._calls.add(candidate)
+        self._copies[wanted] = copy
         return candidate
+
+    def _show(self, message: str) -> None:
+        """The message is the last of the view now."""
+        is_result = self.messages[message].role == "tool"
+        self.view[message] = self.view[self.tip] if is_result and self.view else message
+
+    def _show_only(self, messages: Iterable[str]) -> None:
+        """The view holds these messages now."""
+        self.view = {}
+        for message in messages:
+            self._show(message)
 
     def _put(self, kind: type[Envelope], **fields: Any) -> None:
         if not self._started:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ullage.envelope import COPY_STEPS
 from ullage.importers.rows import Rows
 
 
@@ -26,6 +27,7 @@ class Tree:
         self._rows = rows
         self._nodes: dict[str, _Node] = {}
         self._copies: dict[str, str] = {}
+        self._originals: dict[str, str] = {}
         self.linked = False
         """Whether any line named a line before it."""
 
@@ -42,7 +44,7 @@ class Tree:
     def ending(self, key: str) -> str | None:
         """The message that the path up to this line ends with; ``None`` for a line that was never seen."""
         node = self._nodes.get(key)
-        return None if node is None else self._copies.get(node.message, node.message)
+        return None if node is None else self._newest(node.message)
 
     def before(self, key: str) -> str | None:
         """The message before this line's own, empty at the start; ``None`` for a line that was never seen."""
@@ -67,41 +69,42 @@ class Tree:
         Parallel calls each have their own line, and each result follows the line of its call: the next line follows
         only one of them, but all were sent.
         """
-        rows = self._rows
-        if target not in rows.view:
-            return False
-        for message in reversed(rows.view):
-            if message == target:
-                return True
-            if rows.messages[message].role != "tool":
-                return False
-        return False
+        view = self._rows.view
+        return target in view and view[target] == view[self._rows.tip]
 
     def _return_to(self, key: str) -> None:
         """Go back to a branch that was left: rewind to where it parts, then add its messages again, as copies."""
         rows = self._rows
-        path: list[str] = []
+        missing: list[str] = []
         seen: set[str] = set()
         while key in self._nodes and key not in seen:
+            rows.spend(COPY_STEPS)
             seen.add(key)
             node = self._nodes[key]
-            message = self._copies.get(node.message, node.message)
-            if message and (not path or path[-1] != message):
-                path.append(message)
-            key = node.parent
-        missing: list[str] = []
-        for message in path:
-            if rows.rewind(message):
+            message = self._newest(node.message)
+            if message and rows.rewind(message):
                 break
-            missing.append(message)
+            if message and missing[-1:] != [message]:
+                missing.append(message)
+            key = node.parent
         else:
             rows.rewind("")
         for message in reversed(missing):
             again = rows.messages.get(message)
             if again is None:
                 continue
-            name = rows.unique(message)
+            original = self._originals.get(message, message)
+            name = rows.unique(original)
+            self._originals[name] = original
             parts = tuple(msgspec.structs.replace(part, id=f"{name}/{at}") for at, part in enumerate(again.parts))
             rows.add(msgspec.structs.replace(again, id=name, parts=parts, call=None))
             self._copies[message] = name
-            self._copies |= {old: name for old, now in self._copies.items() if now == message}
+
+    def _newest(self, message: str) -> str:
+        """The last copy of a message, or itself. What is passed on the way is made to point there at once."""
+        newest = message
+        while newest in self._copies:
+            newest = self._copies[newest]
+        while (copy := self._copies.get(message, newest)) != newest:
+            self._copies[message], message = newest, copy
+        return newest
