@@ -33,7 +33,7 @@ def test_a_database_brought_here_step_by_step_equals_a_new_one(tmp_path: Path) -
     for by_migrations in (False, True):
         database = sqlite3.connect(tmp_path / f"{by_migrations}.db", isolation_level=None)
         with closing(database):
-            bring_up_to_date(database, tmp_path, by_migrations=by_migrations)
+            bring_up_to_date(database, tmp_path, b"mark", by_migrations=by_migrations)
             found.append(described(database))
     assert found[0] == found[1]
     assert found[0][-2:] == [(VERSION,), (APPLICATION,)]
@@ -102,12 +102,12 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
 def test_one_that_another_turned_away_tries_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare, refusals = opening._prepare, iter([True, True, False])
 
-    def busy_at_first(database: sqlite3.Connection, path: Path) -> None:
+    def busy_at_first(database: sqlite3.Connection, path: Path, data: Path) -> None:
         if next(refusals):
             problem = sqlite3.OperationalError("database is locked")
             problem.sqlite_errorcode = sqlite3.SQLITE_BUSY
             raise problem
-        prepare(database, path)
+        prepare(database, path, data)
 
     monkeypatch.setattr(opening, "_prepare", busy_at_first)
     with closing(open_for_writing(tmp_path / "s.db")) as database:

@@ -115,6 +115,10 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.watch import watch
 
             return watch(options)
+        case "adopt":
+            from ullage.cli.adopt import run as adopt
+
+            return adopt(options)
         case "trust":
             from ullage.cli.trusting import trust
 

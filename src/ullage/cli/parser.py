@@ -75,13 +75,7 @@ def parser() -> argparse.ArgumentParser:
     about = "follow the session of another agent and show its window as its log grows"
     watch = commands.add_parser("watch", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_watch(watch)
-    about = "let a project's ullage.toml set more than harmless settings, as long as it stays as it is"
-    trust = commands.add_parser("trust", help=about, description=_sentence(about), allow_abbrev=False)
-    trust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
-    trust.add_argument("--list", action="store_true", help="list the projects you were asked about")
-    about = "forget what you answered about a project's ullage.toml"
-    untrust = commands.add_parser("untrust", help=about, description=_sentence(about), allow_abbrev=False)
-    untrust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
+    _add_trust(commands)
     about = "serve strict doubles of the providers on this machine, for tests and demonstrations"
     simulate = commands.add_parser("simulate", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_simulate(simulate)
@@ -254,6 +248,24 @@ def _add_grants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     grants.add_argument("ids", nargs="*", metavar="ID", help="which to revoke, as the list names them")
     grants.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_trust(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "let a project's ullage.toml set more than harmless settings, as long as it stays as it is"
+    trust = commands.add_parser("trust", help=about, description=_sentence(about), allow_abbrev=False)
+    trust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
+    trust.add_argument("--list", action="store_true", help="list the projects you were asked about")
+    about = "forget what you answered about a project's ullage.toml"
+    untrust = commands.add_parser("untrust", help=about, description=_sentence(about), allow_abbrev=False)
+    untrust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
+    about = "take over a store that somebody else made, or that you moved"
+    adopt = commands.add_parser("adopt", help=about, description=_sentence(about), allow_abbrev=False)
+    adopt.add_argument("store", metavar="STORE", help="the database file")
+    adopt.add_argument(
+        "--unfinished",
+        action="store_true",
+        help="resume unfinished work and approved calls as well: only for a store of your own that you moved",
+    )
 
 
 def _describe_watch(watch: argparse.ArgumentParser) -> None:

@@ -24,7 +24,7 @@ FILE = "sessions.db"
 APPLICATION = b"Ullg"
 """Bytes 68 to 71 of the file, its application id (https://www.sqlite.org/fileformat.html#application_id)."""
 
-VERSION = 1
+VERSION = 2
 """The newest schema that is read here."""
 
 

@@ -5,16 +5,20 @@ The reason of every PRAGMA is in docs/why/sqlite.md.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
 from ullage.errors import StoreUnavailable
+from ullage.store.calibration import data_directory
 from ullage.store.failures import ReadOnlyStore, failure, primary_code, unusable
+from ullage.store.ownership import ForeignStore, is_own, mark_of, set_mark
 from ullage.store.statements import migrations, schema
 
-VERSION = 1
+VERSION = 2
 """Of the schema, as ``PRAGMA user_version`` has it."""
 
 APPLICATION = 0x556C6C67
@@ -25,13 +29,16 @@ BUSY_TIMEOUT_S = 10.0
 
 OLDEST_SQLITE = (3, 35, 0)
 
-_FOR_ALL = "PRAGMA foreign_keys = ON; PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+_FOR_ALL = (
+    "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+)
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
+def open_for_writing(path: Path, data: Path | None = None) -> sqlite3.Connection:
     """The connection of the writer; makes the file and its directory where they are missing, private to the user.
 
-    Raises ``StoreUnavailable``.
+    ``data`` is the user's data directory, whose secret marks the user's own stores. Raises ``ForeignStore`` for a
+    database without the mark, ``StoreUnavailable``.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         oldest = ".".join(map(str, OLDEST_SQLITE))
@@ -43,9 +50,9 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     except OSError as problem:
         raise unusable(problem, path) from problem
     try:
-        database = _connect(path, "mode=rw")
+        database = connect(path, "mode=rw")
         try:
-            _prepare_patiently(database, path)
+            _prepare_patiently(database, path, data_directory() if data is None else data)
         except BaseException:
             database.close()
             raise
@@ -73,16 +80,16 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         raise failure(problem, path) from problem
 
 
-def bring_up_to_date(database: sqlite3.Connection, path: Path, *, by_migrations: bool = False) -> None:
-    """Make or migrate the tables, in one transaction. ``by_migrations`` makes new ones step by step.
+def bring_up_to_date(database: sqlite3.Connection, path: Path, mark: bytes, *, by_migrations: bool = False) -> None:
+    """Make or migrate the tables and set the mark, in one transaction. ``by_migrations`` makes new ones step by step.
 
     Raises ``StoreUnavailable`` for a database of a newer version or of another program.
     """
-    if _version(database) == VERSION and _application(database) == APPLICATION:
+    if version_of(database) == VERSION and _application(database) == APPLICATION:
         return
     database.execute("BEGIN IMMEDIATE")
     try:
-        version = _version(database)
+        version = version_of(database)
         _check(database, path, version)
         if version == 0 and not by_migrations:
             _run(database, schema())
@@ -90,6 +97,7 @@ def bring_up_to_date(database: sqlite3.Connection, path: Path, *, by_migrations:
             for step in migrations():
                 if step.version > version:
                     _run(database, step.script)
+        set_mark(database, mark)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
         database.execute("COMMIT")
@@ -99,7 +107,7 @@ def bring_up_to_date(database: sqlite3.Connection, path: Path, *, by_migrations:
         raise
 
 
-def _prepare_patiently(database: sqlite3.Connection, path: Path) -> None:
+def _prepare_patiently(database: sqlite3.Connection, path: Path, data: Path) -> None:
     """Again while another process prepares the same file, from which one can be turned away at once.
 
     The change to WAL wants the file alone, and where two want that neither waits: SQLite calls no busy handler that
@@ -108,15 +116,20 @@ def _prepare_patiently(database: sqlite3.Connection, path: Path) -> None:
     end = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
-            return _prepare(database, path)
+            return _prepare(database, path, data)
         except sqlite3.OperationalError as problem:
             if primary_code(problem) != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
                 raise
         time.sleep(0.01)
 
 
-def _prepare(database: sqlite3.Connection, path: Path) -> None:
-    _check(database, path, _version(database))
+def _prepare(database: sqlite3.Connection, path: Path, data: Path) -> None:
+    _check(database, path, version_of(database))
+    if not os.access(path, os.W_OK):
+        raise ReadOnlyStore(f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere.")
+    if _has_tables(database) and not is_own(database, path, data):
+        raise ForeignStore(path)
+    mark = mark_of(path, data)
     if _page_count(database) == 0:
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         # Before the log is in use, so that the file itself says from its first moment whose it is.
@@ -128,10 +141,11 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
             "network file systems are like that). Point ULLAGE_DATA to a directory on a local disk."
         )
     database.executescript("PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216;")
-    bring_up_to_date(database, path)
+    bring_up_to_date(database, path, mark)
 
 
-def _connect(path: Path, how: str) -> sqlite3.Connection:
+def connect(path: Path, how: str) -> sqlite3.Connection:
+    """A connection to the file as it is: nothing of it is checked. Raises ``sqlite3.Error``."""
     database = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?{how}",
         uri=True,
@@ -151,9 +165,9 @@ def _text(data: bytes) -> str:
 
 
 def _opened(path: Path, how: str) -> sqlite3.Connection:
-    database = _connect(path, how)
+    database = connect(path, how)
     try:
-        _check(database, path, _version(database))
+        _check(database, path, version_of(database))
     except BaseException:
         database.close()
         raise
@@ -166,8 +180,7 @@ def _check(database: sqlite3.Connection, path: Path, version: int) -> None:
             f"The database {path} was written by a newer Ullage (its version is {version}, this one reads {VERSION}). "
             "Update Ullage, or point ULLAGE_DATA to another directory. Nothing was changed."
         )
-    tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if tables and _application(database) != APPLICATION:
+    if _has_tables(database) and _application(database) != APPLICATION:
         raise StoreUnavailable(
             f"{path} is the database of another program. Point ULLAGE_DATA to another directory. Nothing was changed."
         )
@@ -183,8 +196,27 @@ def _run(database: sqlite3.Connection, script: str) -> None:
             statement = ""
 
 
-def _version(database: sqlite3.Connection) -> int:
+def tables_of(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Every table, index, trigger and view, with the statement that makes it."""
+    return database.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name").fetchall()
+
+
+def schema_of(version: int) -> list[tuple[str, str, str]]:
+    """What ``tables_of`` gives for a store of this version."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        for step in migrations():
+            if step.version <= version:
+                _run(database, step.script)
+        return tables_of(database)
+
+
+def version_of(database: sqlite3.Connection) -> int:
+    """The version of the schema; 0 for a file without one."""
     return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _has_tables(database: sqlite3.Connection) -> bool:
+    return bool(database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
 def _application(database: sqlite3.Connection) -> int:

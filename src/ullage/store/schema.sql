@@ -78,3 +78,8 @@ CREATE TABLE kept (
 ) WITHOUT ROWID;
 
 CREATE INDEX kept_by_blob ON kept (blob);
+
+-- Whose store it is: see store/ownership.py. One row.
+CREATE TABLE mark (
+    value BLOB NOT NULL
+);

@@ -53,6 +53,18 @@ SELECT sessions.id FROM (
     SELECT session FROM events WHERE id > ? UNION SELECT session FROM drafts WHERE id > ?
 ) AS news JOIN sessions ON sessions.key = news.session;
 
+-- name: session_ids
+SELECT id FROM sessions ORDER BY key;
+
+-- name: delete_all_checkpoints
+DELETE FROM checkpoints;
+
+-- name: delete_all_drafts
+DELETE FROM drafts;
+
+-- name: forget_drivers
+UPDATE sessions SET owner = '', generation = 0, expires = 0;
+
 -- name: take_lease
 UPDATE sessions SET owner = ?, generation = generation + 1,
     expires = (julianday('now') - 2440587.5) * 86400.0 + ? WHERE key = ?;

@@ -74,8 +74,9 @@ class _Write:
 class Writer:
     """See the head of the file. The thread begins with the first write and ends with ``close``."""
 
-    def __init__(self, path: Path, audience: Audience) -> None:
+    def __init__(self, path: Path, audience: Audience, data: Path | None = None) -> None:
         self.path = path
+        self._data = data
         self._audience = audience
         self._waiting: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -241,7 +242,7 @@ class Writer:
     def _opened(self) -> sqlite3.Connection:
         """The connection. Raises ``StoreUnavailable`` when its file is no longer the one that was opened."""
         if self._database is None:
-            self._database = open_for_writing(self.path)
+            self._database = open_for_writing(self.path, self._data)
             self._inode = os.stat(self.path).st_ino
             self.was_opened = True
         try:

@@ -59,8 +59,8 @@ def leave_unfinished(place: Path, session: str) -> None:
     subprocess.run([sys.executable, "-c", DIES, session], env=environment, check=True, timeout=60)
 
 
-async def stored(file: Path, session: str) -> list[object]:
-    store = SqliteStore(file)
+async def stored(file: Path, session: str, data: Path | None = None) -> list[object]:
+    store = SqliteStore(file, data=data)
     try:
         return [await store.pending(session), await store.read(session)]
     finally:
@@ -110,7 +110,7 @@ def test_simulated_sessions_are_found_again_and_the_users_are_not(tmp_path: Path
 def test_a_store_that_is_named_is_used(tmp_path: Path) -> None:
     more = ("--simulate", "--store", str(tmp_path / "mine.db"), "--session", "here")
     assert ullage(tmp_path, "chat", *more, said="one\n").returncode == 0
-    assert asyncio.run(stored(tmp_path / "mine.db", "here"))[1]
+    assert asyncio.run(stored(tmp_path / "mine.db", "here", tmp_path / "data"))[1]
 
 
 def test_a_few_exchanges_fill_the_window_and_compact_it(tmp_path: Path) -> None:

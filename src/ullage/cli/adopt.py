@@ -1,0 +1,28 @@
+"""``ullage adopt``: takes over a store that somebody else made, or that its owner moved."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from ullage.cli.text import counted, printable
+from ullage.runtime.copying import harmless
+from ullage.store.adopting import adopt
+from ullage.store.calibration import data_directory
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when the store can be used. Raises ``StoreUnavailable``."""
+    path = Path(args.store).expanduser()
+    keep = None if args.unfinished else harmless
+    sessions = adopt(path, data_directory(os.environ), keep=keep)
+    count = counted(len(sessions), "session")
+    if args.unfinished:
+        print(f"{printable(str(path))} is yours now: {count}. Unfinished work in it is resumed by the next server.")
+        return 0
+    print(f"{printable(str(path))} is yours now: {count}, all at rest.")
+    for one in sessions:
+        if one.dropped:
+            print(f"  {printable(one.session)} does not have: {printable('; '.join(one.dropped))}")
+    return 0

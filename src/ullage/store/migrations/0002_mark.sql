@@ -1,0 +1,4 @@
+-- Whose store it is: see store/ownership.py. One row.
+CREATE TABLE mark (
+    value BLOB NOT NULL
+);

@@ -1,0 +1,65 @@
+"""A store that somebody else made, met by a server and by a program that would run its command if they believed it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.stores import SESSION, forge
+from tests.server.served import script
+from ullage.runtime.agent import Agent
+from ullage.runtime.copying import harmless
+from ullage.runtime.hosting import Host
+from ullage.simulators import running
+from ullage.store.adopting import adopt
+from ullage.store.calibration import data_directory
+from ullage.store.ownership import ForeignStore
+
+
+def agent_of(url: str, directory: Path) -> Agent:
+    return Agent(
+        "anthropic:claude-haiku-4-5",
+        tools=("shell",),
+        root=directory,
+        store=directory / "sessions.db",
+        environment={"ANTHROPIC_API_KEY": "x", "ULLAGE_APPROVE": "shell"},
+        base_url=url,
+        config=False,
+        yields=True,
+    )
+
+
+async def test_a_store_that_was_put_in_the_place_runs_nothing(tmp_path: Path) -> None:
+    marker = tmp_path / "made"
+    await forge(tmp_path / "sessions.db", tmp_path / "theirs", f"touch {marker}")
+    with running(script({"text": "Calm."})) as provider:
+        async with Host(agent_of(provider.url("anthropic"), tmp_path)) as host:
+            with pytest.raises(ForeignStore):
+                await host.recover()
+        with pytest.raises(ForeignStore):
+            async with agent_of(provider.url("anthropic"), tmp_path).session(SESSION) as session:
+                await session.ask("Hello?")
+        assert not provider.exchanges
+    assert not marker.exists()
+
+
+async def test_a_store_that_was_taken_over_runs_nothing_that_it_holds(tmp_path: Path) -> None:
+    marker = tmp_path / "made"
+    await forge(tmp_path / "sessions.db", tmp_path / "theirs", f"touch {marker}")
+    adopt(tmp_path / "sessions.db", data_directory(), keep=harmless)
+    with running(script({"text": "Calm."})) as provider:
+        async with Host(agent_of(provider.url("anthropic"), tmp_path)) as host:
+            assert await host.recover() == []
+            session = await host.session(SESSION)
+            assert (await session.ask("Hello?")).text == "Calm."
+    assert not marker.exists()
+
+
+async def test_a_store_of_ones_own_that_was_moved_goes_on_where_its_owner_says_so(tmp_path: Path) -> None:
+    marker = tmp_path / "made"
+    await forge(tmp_path / "sessions.db", tmp_path / "before", f"touch {marker}")
+    adopt(tmp_path / "sessions.db", data_directory(), keep=None)
+    with running(script({"text": "Calm."})) as provider:
+        async with Host(agent_of(provider.url("anthropic"), tmp_path)) as host:
+            assert await host.recover() == [SESSION]
+            await (await host.session(SESSION)).wait()
+    assert marker.exists()
