@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from ullage.errors import SettingError
 from ullage.events import SessionStarted, SettingsChanged
-from ullage.runtime.copying import fork, harmless, kept_in_fork
-from ullage.runtime.settings import KEYS, meaning_of
+from ullage.runtime.copying import NARROWED, fork, harmless, kept_in_fork
+from ullage.runtime.settings import KEYS, meaning_of, read_value
 from ullage.store.sqlite import SqliteStore
 
 WITH_AUTHORITY = {
@@ -18,12 +19,26 @@ WITH_AUTHORITY = {
     "approve": [],
     "nonsense": 1,
 }
-HARMLESS = {"trigger": 0.5, "model": "anthropic:claude-haiku-4-5", "budget_usd": 1}
+NARROWING = {"tools": ["shell"], "budget_usd": 1, "budget_tokens": 5, "sandbox": "workspace"}
+HARMLESS = {"trigger": 0.5, "model": "anthropic:claude-haiku-4-5"}
 
 
 def test_no_setting_with_authority_is_kept_and_harmless_ones_are() -> None:
-    assert harmless({**WITH_AUTHORITY, **HARMLESS}) == HARMLESS
-    assert kept_in_fork({**WITH_AUTHORITY, **HARMLESS}) == {"tools": ["shell"], **HARMLESS}
+    assert harmless({**WITH_AUTHORITY, **HARMLESS, **NARROWING}) == HARMLESS
+
+
+def test_a_fork_keeps_what_can_only_take_something_away() -> None:
+    assert kept_in_fork({**WITH_AUTHORITY, **HARMLESS, **NARROWING}) == {**HARMLESS, **NARROWING}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_an_import_keeps_no_setting_that_belongs_to_the_operator_alone(key: str) -> None:
+    """The table of docs/security.md is made from the same authorities."""
+    who = meaning_of(key).who
+    value = next((value for value in VALUES if is_read(key, value)), None)
+    assert value is not None, f"none of VALUES can be read as {key}"
+    is_kept = bool(harmless({key: value}))
+    assert is_kept == (who.session == "any" or key in NARROWED)
 
 
 def test_of_tables_the_harmless_part_is_kept() -> None:
@@ -43,6 +58,20 @@ def test_of_tables_the_harmless_part_is_kept() -> None:
 def test_a_value_that_can_not_be_read_is_not_kept(key: str) -> None:
     assert meaning_of(key)
     assert harmless({key: object()}) == {}
+
+
+VALUES: tuple[object, ...] = (
+    1, 0.5, 2_000, "high", "auto", "workspace", "anthropic:claude-haiku-4-5", "chat", True, ["AGENTS.md"],
+    {"temperature": 0.5}, {"claude-haiku-4-5": {"window": 1000}}, {"x": {"url": "https://a.example/mcp"}}, "/",
+    "https://a.example", ["read"], "stop", "finish", "return", "all", 0.1, "text",
+)  # fmt: skip
+
+
+def is_read(key: str, value: object) -> bool:
+    try:
+        return bool(read_value(key, value))
+    except SettingError:
+        return False
 
 
 async def test_a_fork_without_a_name_gets_one_and_says_what_it_does_not_have(tmp_path: Path) -> None:

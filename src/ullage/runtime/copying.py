@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,8 +17,8 @@ from ullage.runtime.settings import KEYS, Settings, meaning_of, read_value
 from ullage.store.export import Taken, import_file
 from ullage.store.store import Store
 
-RESTRICTING: Final = (authority.BUDGET, authority.SANDBOX)
-"""Settings of a session that can do nothing but take something away from it."""
+KEPT_IN_A_FORK: Final = (authority.TOOLS, authority.BUDGET, authority.SANDBOX)
+"""Settings that can only take something away from a session: a fork of the user's own session is held to them too."""
 
 NARROWED: Final = ("params", "models", "instructions")
 """Settings of which a copy keeps the harmless part."""
@@ -45,17 +46,14 @@ async def imported(store: Store, path: Path, session: str = "") -> Taken:
 
 
 def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """What a copy keeps of a session's own settings: no tool, server, address, directory or field of a request."""
+    """What a copy keeps of a session's own settings: none that belongs to the operator.
+
+    Of those that are harmless in part it keeps that part, and nothing that can't be read.
+    """
     kept: dict[str, object] = {}
-    for name, value in settings.items():
-        if name not in KEYS:
-            continue
-        try:
-            read = read_value(name, value)
-        except SettingError:
-            continue
+    for name, (value, read) in _readable(settings).items():
         who = meaning_of(name).who
-        if (who.session == "any" and who.narrow is None) or who in RESTRICTING:
+        if who.session == "any" and who.narrow is None:
             kept[name] = value
         elif name in NARROWED and (part := _harmless_part(name, value, read)):
             kept[name] = part
@@ -63,9 +61,20 @@ def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def kept_in_fork(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """The same with the tools: in the store that it is in, a session's tools can only be fewer than the operator's."""
-    tools = {"tools": settings["tools"]} if "tools" in settings else {}
-    return {**harmless(settings), **tools}
+    """The same with tools, budgets and sandbox: in the user's own store they can only narrow the operator's."""
+    readable = _readable(settings)
+    narrowing = {name: value for name, (value, _) in readable.items() if meaning_of(name).who in KEPT_IN_A_FORK}
+    return {**harmless(settings), **narrowing}
+
+
+def _readable(settings: Mapping[str, object]) -> dict[str, tuple[object, Any]]:
+    """Each setting that there is and whose value can be read: the value as it is stored, and as it is read."""
+    found: dict[str, tuple[object, Any]] = {}
+    for name, value in settings.items():
+        if name in KEYS:
+            with suppress(SettingError):
+                found[name] = value, read_value(name, value)
+    return found
 
 
 def _harmless_part(name: str, value: object, read: Any) -> object:
