@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import Final, NamedTuple
 
 from ullage.cli.call_lines import drawn_call
-from ullage.cli.screen import Screen
+from ullage.cli.screen import Screen, size_of
 from ullage.cli.text import Line, Span, counted
 from ullage.runtime.approvals import GrantScope, Question
 from ullage.runtime.session import Session
@@ -51,7 +50,7 @@ async def ask_person(question: Question) -> Reply:
         print(said, file=sys.stderr)
         return Reply(False, by_nobody=True)
     screen = Screen(sys.stderr)
-    _forget_typed_ahead()
+    forget_typed_ahead()
     print(file=sys.stderr)
     if not await _show_pages(screen, drawn_call(question.lines, screen.width - 1, screen.encoding)):
         return Reply(False)
@@ -81,15 +80,43 @@ def reply_of(typed: str, *, can_always: bool) -> Reply | None:
             return None
 
 
+def show_pages_now(screen: Screen, lines: list[Line]) -> bool:
+    """The same for a program that has nothing else to do meanwhile."""
+    pages = _pages(screen, lines)
+    try:
+        asked = next(pages)
+        while True:
+            asked = pages.send(typed_now(screen, asked))
+    except StopIteration as end:
+        return bool(end.value)
+
+
+def typed_now(screen: Screen, asked: str) -> str:
+    """A line from the terminal, typed after it was asked for. At its end it is a no."""
+    forget_typed_ahead()
+    _show_asked(screen, asked)
+    return sys.stdin.readline() or "n"
+
+
 async def _show_pages(screen: Screen, lines: list[Line]) -> bool:
     """Print the lines, a screen of them at a time; False when the person said no before the end."""
-    size = max(4, shutil.get_terminal_size().lines - LINES_BESIDE)
+    pages = _pages(screen, lines)
+    try:
+        asked = next(pages)
+        while True:
+            asked = pages.send(await _typed(screen, asked))
+    except StopIteration as end:
+        return bool(end.value)
+
+
+def _pages(screen: Screen, lines: list[Line]) -> Generator[str, str, bool]:
+    """Shows a page, gives what is asked behind it, and takes what was typed. True once the last page was shown."""
+    size = max(4, size_of(screen.stream).lines - LINES_BESIDE)
     for top in range(0, len(lines), size):
         screen.show(lines[top : top + size])
         left = len(lines) - top - size
         while left > 0:
-            asked = f"-- {counted(left, 'more line')}: Enter shows them, n refuses the call -- "
-            typed = (await _typed(screen, asked)).strip().lower()
+            typed = (yield f"-- {counted(left, 'more line')}: Enter shows them, n refuses -- ").strip().lower()
             if typed in ("n", "no", "q"):
                 return False
             if not typed:
@@ -98,9 +125,8 @@ async def _show_pages(screen: Screen, lines: list[Line]) -> bool:
 
 
 async def _typed(screen: Screen, asked: str) -> str:
-    """A line from the terminal. At its end it is a no."""
-    question: Line = (Span(asked, "warn"),)
-    print(screen.rendered(question), end=" ", file=sys.stderr, flush=True)
+    """The same without stopping everything else."""
+    _show_asked(screen, asked)
     loop, typed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, typed.set)
     try:
@@ -113,7 +139,12 @@ async def _typed(screen: Screen, asked: str) -> str:
     return sys.stdin.readline() or "n"
 
 
-def _forget_typed_ahead() -> None:
+def _show_asked(screen: Screen, asked: str) -> None:
+    question: Line = (Span(asked, "warn"),)
+    print(screen.rendered(question), end=" ", file=sys.stderr, flush=True)
+
+
+def forget_typed_ahead() -> None:
     """Drop what was typed before the question stood there: it was meant for something else."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import termios

@@ -6,7 +6,6 @@ A pipe gets the same drawing at a fixed width, so that what a program reads does
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
@@ -46,6 +45,15 @@ STYLES = {
 ROW_STYLES = 8
 
 
+def size_of(stream: TextIO) -> os.terminal_size:
+    """Columns and lines of the terminal that the stream writes to; 80 and 24 where it does not say."""
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        size = os.terminal_size((0, 0))
+    return os.terminal_size((size.columns or 80, size.lines or 24))
+
+
 class Screen:
     """One output stream. Colour needs a terminal that is not ``dumb`` and no ``NO_COLOR`` (https://no-color.org)."""
 
@@ -55,7 +63,7 @@ class Screen:
         self.has_colour = (
             self.is_terminal and not environment.get("NO_COLOR") and environment.get("TERM", "").lower() != "dumb"
         )
-        self.width = shutil.get_terminal_size().columns if self.is_terminal else PIPE_WIDTH
+        self.width = size_of(self.stream).columns if self.is_terminal else PIPE_WIDTH
         self.encoding = self.stream.encoding or "ascii"
         self.glyphs: Glyphs = glyphs_for(self.encoding)
 

@@ -13,14 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ullage.cli.text import printable
+from ullage.cli.asking import forget_typed_ahead, show_pages_now, typed_now
+from ullage.cli.call_lines import drawn_call, wrapped_spans
+from ullage.cli.screen import Screen
+from ullage.cli.text import Line, Span, printable
 from ullage.errors import InputError, SettingError
 from ullage.runtime.config_file import FILE, project_config, read_config, read_configs
-from ullage.runtime.narrowing import shown
+from ullage.runtime.narrowing import plain_value
 from ullage.runtime.precedence import Layer, Narrowed, resolve
 from ullage.runtime.settings import meaning_of
 from ullage.store.calibration import data_directory
 from ullage.store.project_answers import ProjectAnswers
+from ullage.tools.call_text import setting_lines, spelled
 
 
 def project_settings(environment: Mapping[str, str]) -> tuple[Layer, ...]:
@@ -60,21 +64,31 @@ def _ignored(layers: Sequence[Layer], environment: Mapping[str, str]) -> list[Na
 
 
 def _ask(project: Layer, ignored: Sequence[Narrowed]) -> bool:
-    print("\n".join(described(project, ignored)), file=sys.stderr)
-    print("Use these settings for as long as the file stays as it is? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    """Show all that the file asks for, page by page, and ask. No yes counts before the last page."""
+    screen = Screen(sys.stderr)
+    forget_typed_ahead()
+    if not show_pages_now(screen, described(project, ignored, screen)):
+        return False
+    asked = "Use these settings for as long as the file stays as it is? [y/N]"
+    return typed_now(screen, asked).strip().lower() in ("y", "yes")
 
 
-def described(project: Layer, ignored: Sequence[Narrowed]) -> list[str]:
+def described(project: Layer, ignored: Sequence[Narrowed], screen: Screen) -> list[Line]:
     """Everything that the file asks for and may not set by itself, each value whole, and what it decides."""
-    lines = [f"{_name(project)} asks for more than harmless settings:", ""]
+    width = screen.width - 1
+    lines = _wrapped(f"{_name(project)} asks for more than harmless settings:", width, "warn")
     for one in ignored:
         if one.may_be_asked:
-            lines += [f"  {one.key} = {shown(project.said[one.key])}", f"      {_why(one)}"]
+            value = drawn_call(setting_lines(one.key, plain_value(project.said[one.key])), width - 2, screen.encoding)
+            lines += [(), *((Span("  "), *line) for line in value), (Span(f"      {_why(one)}", "dim"),)]
     never = [one.key for one in ignored if not one.may_be_asked]
     if never:
-        lines += ["", f"  It also sets {', '.join(never)}, which a project's file can never set."]
-    return [*lines, ""]
+        lines += [(), *_wrapped(f"It also sets {', '.join(never)}, which a project's file can never set.", width, "")]
+    return [*lines, ()]
+
+
+def _wrapped(text: str, width: int, style: str) -> list[Line]:
+    return wrapped_spans([Span(text, style)], width, "  ")
 
 
 def _why(one: Narrowed) -> str:
@@ -82,7 +96,7 @@ def _why(one: Narrowed) -> str:
 
 
 def _name(project: Layer) -> str:
-    return printable(str(project.path))
+    return spelled(str(project.path))
 
 
 def _directory(project: Layer) -> Path:
@@ -100,7 +114,11 @@ def trust(options: argparse.Namespace) -> int:
     project = _project(options.directory)
     ignored = _ignored([project], {})
     answers.add(_directory(project), project.digest, is_agreed=True)
-    print("\n".join(described(project, ignored)) if ignored else f"{_name(project)} asks for nothing else.")
+    if ignored:
+        screen = Screen()
+        screen.show(described(project, ignored, screen))
+    else:
+        print(f"{_name(project)} asks for nothing else.")
     print("These settings count from now on, for as long as the file stays as it is. `ullage untrust` takes it back.")
     return 0
 

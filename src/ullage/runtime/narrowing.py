@@ -77,8 +77,12 @@ def _without_owned(key: str, value: object, wire: str) -> object:
 
 def shown(value: object) -> str:
     """A value on one line, whole, with everything that is not plain ASCII escaped."""
-    plain = msgspec.to_builtins(value, enc_hook=str)
-    return json.dumps(_without_empty(plain))
+    return json.dumps(plain_value(value))
+
+
+def plain_value(value: object) -> object:
+    """A value as JSON has it."""
+    return _without_empty(msgspec.to_builtins(value, enc_hook=str))
 
 
 def _without_empty(value: object) -> object:

@@ -1,4 +1,4 @@
-"""A tool call as a person reads it before it runs: whole, and made from the very parse that runs.
+"""A tool call as a person reads it before it runs: whole, and made from the very parse that runs. Settings likewise.
 
 Every interface shows these lines. Nothing is left out. A character that is invisible, moves the cursor or turns the
 direction of writing is spelled as an escape of a kind of its own, so that no interface can mistake it for text. A text
@@ -57,6 +57,12 @@ def call_lines(name: str, arguments: str) -> tuple[CallLine, ...]:
             lines += _argument(name, key, value)
     note = _escape_note(lines)
     return tuple(tuple(piece for piece in line if piece.text) for line in [*lines, *note])
+
+
+def setting_lines(key: str, value: Any) -> tuple[CallLine, ...]:
+    """A setting that a project's file asks for, shown as an argument of a call is: whole, with nothing hidden."""
+    lines = _argument("", key, value)
+    return tuple(tuple(piece for piece in line if piece.text) for line in [*lines, *_escape_note(lines)])
 
 
 def as_text(lines: Iterable[CallLine]) -> str:
