@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ullage.errors import SettingError
 from ullage.runtime.authority import SANDBOXES
-from ullage.runtime.precedence import Layer, Source, check_values, refuse_beyond, resolve
+from ullage.runtime.precedence import Layer, Source, check_values, left_out, refuse_beyond, resolve
 from ullage.runtime.settings import Settings
 
 ROOT = Path("/projects/project")
@@ -320,3 +320,14 @@ def test_what_a_ledger_holds_and_nobody_can_read_is_left_out() -> None:
     resolved = resolve({}, {"trigger": "high", "no_such_key": 1, "window": 5}, [], {})
     assert resolved.settings == Settings(window=5)
     assert [one.key for one in resolved.narrowed] == ["trigger"]
+
+
+def test_what_a_session_sets_in_vain_is_one_sentence_without_its_values() -> None:
+    arguments = {"model": "anthropic:claude-haiku-4-5", "tools": ("read",)}
+    own = {"tools": ["read", "shell"], "mcp": {"x": {"url": "https://evil.example"}}, "trigger": 0.5}
+    sentence = left_out(resolve(arguments, own, (), {}))
+    assert sentence == (
+        "This session's own tools, mcp count only as far as this program was started with; "
+        "--tools at the start can allow more."
+    )
+    assert left_out(resolve(arguments, {"tools": ["read"]}, (), {})) == ""

@@ -7,6 +7,7 @@ import sys
 from typing import Any, Final
 
 from ullage.runtime.agent import Agent
+from ullage.runtime.session import Session
 
 INSTRUCTIONS: Final = ("AGENTS.md",)
 """Read from the root where nobody names other files (https://agents.md)."""
@@ -46,6 +47,18 @@ def warn_of(agent: Agent) -> None:
     """Say on standard error what a person should know before work begins."""
     for warning in agent.warnings():
         print(f"Warning: {warning}", file=sys.stderr)
+
+
+async def warn_of_left_out(session: Session) -> None:
+    """Say on standard error what of an opened session's own settings does not count, where any does not."""
+    if line := await left_out_line(session):
+        print(f"Note: {line}", file=sys.stderr)
+
+
+async def left_out_line(session: Session) -> str:
+    """What of an opened session's own settings does not count here, in one line; empty where all of them do."""
+    work = await session.look()
+    return work.shared.left_out(work.ledger.loop.settings)
 
 
 def agent_with_instructions(model: str = "", **given: Any) -> Agent:

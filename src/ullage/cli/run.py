@@ -24,6 +24,7 @@ from ullage.cli.agent_options import (
     sandbox_settings,
     tools_settings,
     warn_of,
+    warn_of_left_out,
 )
 from ullage.cli.ask import question_of
 from ullage.cli.asking import Ask, Reply, ask_person, give
@@ -78,6 +79,7 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
         with suppress(RuntimeError, ValueError):  # an event loop without signals, or not in the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, canceller(session))
         before = (await session.look()).ledger.loop.seq
+        await warn_of_left_out(session)
         await session.send(request)
         try:
             heard = print_event if args.events else None

@@ -156,6 +156,22 @@ def refuse_beyond(resolved: Resolved, keys: Collection[str]) -> None:
             )
 
 
+def left_out(resolved: Resolved) -> str:
+    """One sentence on what the session itself sets in vain, and how to allow it; empty where all of it counts.
+
+    Names the settings and not their values, which anyone may have written.
+    """
+    keys = list(dict.fromkeys(one.key for one in resolved.narrowed if one.place == "session"))
+    if not keys:
+        return ""
+    options = [meaning_of(key).who.option for key in keys if meaning_of(key).who.option]
+    way = f"{', '.join(options)} at the start" if options else "your own ullage.toml"
+    return (
+        f"This session's own {', '.join(keys)} {'count' if len(keys) > 1 else 'counts'} only as far as this program "
+        f"was started with; {way} can allow more."
+    )
+
+
 def _how_to_allow(key: str) -> str:
     option, variable = meaning_of(key).who.option, environment_name(key)
     way = f"Start it with {option}" if option else f"Start it with {variable}=…" if variable else "Stop it"

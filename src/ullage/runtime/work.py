@@ -39,7 +39,7 @@ from ullage.runtime.compactions import Compactions
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger
 from ullage.runtime.outgoing import Outgoing
-from ullage.runtime.precedence import Layer, Resolved, check_values, refuse_beyond, resolve
+from ullage.runtime.precedence import Layer, Resolved, check_values, left_out, refuse_beyond, resolve
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import taken
 from ullage.store.grants import ProjectGrants
@@ -86,6 +86,10 @@ class Shared:
         """
         first = session.keys() if self.yields else changed
         return resolve(self.arguments, session, self.files, self.environment, session_first=first)
+
+    def left_out(self, session: Mapping[str, object]) -> str:
+        """One sentence on what of a session's own settings does not count; empty where all of them do."""
+        return left_out(self.resolve(session))
 
     def commanded(
         self, changes: Mapping[str, object], own: Mapping[str, object] | None = None, *, changed: Collection[str] = ()

@@ -13,6 +13,7 @@ from litestar.params import FromPath, JSONBody
 from ullage.encoding import encode
 from ullage.errors import CommandRefused
 from ullage.runtime.approvals import GrantScope, Question
+from ullage.runtime.precedence import left_out
 from ullage.runtime.sandboxing import warnings_of
 from ullage.runtime.session import Session
 from ullage.runtime.settings import KEYS
@@ -145,7 +146,8 @@ async def _view(opened: Session, secrets: Secrets) -> SettingsView:
     narrowed = {one.key: str(one) for one in resolved.narrowed if one.place == "session" and one.key not in PRIVATE}
     shown, counts = _hidden(own, secrets), _hidden(effective, secrets)
     narrowed = _hidden(narrowed, secrets)
-    return SettingsView(own=shown, effective=counts, narrowed=narrowed, warnings=warnings_of(work.tools))
+    warnings = tuple(one for one in (left_out(resolved), *warnings_of(work.tools)) if one)
+    return SettingsView(own=shown, effective=counts, narrowed=narrowed, warnings=warnings)
 
 
 def _hidden(settings: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ullage.cli.chat.lister import Lister, Overlay
 from ullage.cli.chat.panels import Panel
 from ullage.cli.drawing import amount
 from ullage.cli.text import plain
+from ullage.events import SessionStarted, SettingsChanged
 
 LONG = {"when": {"contains": "story", "after": "user"}, "text": "Once upon a time. " * 200}
 CALLS = {
@@ -229,3 +230,12 @@ async def test_what_fails_is_said_and_can_be_tried_again(tmp_path: Path) -> None
         await shown.until(lambda: MODEL in shown.text("foot"))
         await shown.say("/retry")
         await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+
+
+async def test_an_opened_session_says_once_what_of_its_settings_does_not_count(tmp_path: Path) -> None:
+    async with showing(tmp_path, tools=("read",)) as shown:
+        left_out = SettingsChanged(settings={"tools": ["read", "shell"], "approve": []})
+        await shown.talk.store.create("wide", [SessionStarted(model="claude-sonnet-4-6"), left_out])
+        await shown.say("/resume wide")
+        await shown.until(lambda: shown.notices.count("own tools, approve count only as far") == 1)
+        assert "--tools at the start can allow more" in shown.notices

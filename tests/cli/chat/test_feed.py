@@ -40,7 +40,7 @@ async def test_the_end_stays_in_sight_while_the_transcript_grows() -> None:
         await pilot.pause()
         assert "message 49" in app.shown
         app.entries.append(Answer(text="and so on", part="p"))
-        app.feed.changed(50)
+        app.feed.changed(app.feed.entries, 50)
         await pilot.pause()
         assert "and so on" in app.shown
 
@@ -54,7 +54,7 @@ async def test_who_has_scrolled_up_stays_there_until_the_end_is_asked_for() -> N
         await pilot.pause()
         before = app.shown
         app.entries.append(Said(text="new", message="n"))
-        app.feed.changed(50)
+        app.feed.changed(app.feed.entries, 50)
         app.feed.keep_end()
         await pilot.pause()
         assert app.shown == before

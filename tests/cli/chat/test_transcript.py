@@ -80,6 +80,50 @@ def test_a_transcript_read_from_the_ledger_is_the_one_that_was_watched() -> None
     assert [type(entry) for entry in read.entries] == [Said, Thought, Answer, Called]
 
 
+def test_a_call_that_a_grant_allowed_is_marked() -> None:
+    transcript = Transcript()
+    transcript.apply(answered(ASKED))
+    transcript.apply(ToolStarted(call_id="t1", name="read", grant="g-1"))
+    (called,) = transcript.entries
+    assert isinstance(called, Called) and called.is_granted
+
+
+class Counted(str):
+    """A text that counts the characters of every text made of it by ``+`` or ``join``."""
+
+    copied = 0
+
+    def __add__(self, other: str) -> Counted:
+        Counted.copied += len(self) + len(other)
+        return Counted(str(self) + other)
+
+
+def test_a_text_that_streams_in_small_pieces_is_not_copied_for_each_of_them() -> None:
+    transcript, size, pieces = Transcript(), 5, 100_000
+    transcript.apply(DraftPiece("c", 0, "text", "p1", "begin"))
+    transcript.apply(DraftPiece("c", 1, "call", "p2", "begin", "t1", "write"))
+    transcript.entries[:] = [
+        Answer(text=Counted("begin"), part="p1", is_open=True),
+        Called(name="write", arguments=Counted("begin"), call_id="t1", is_open=True),
+    ]
+    Counted.copied = 0
+    for place in range(2, pieces, 2):
+        transcript.apply(DraftPiece("c", place, "text", "p1", "-" * size))
+        transcript.apply(DraftPiece("c", place + 1, "call", "p2", "-" * size, "t1", "write"))
+    answer, call = transcript.entries
+    assert isinstance(answer, Answer) and isinstance(call, Called)
+    assert len(answer.text) == len(call.arguments) == pieces // 2 * size
+    assert Counted.copied == pieces * size
+
+
+def test_what_streamed_of_a_part_is_not_added_to_its_stored_text() -> None:
+    transcript = Transcript()
+    transcript.apply(DraftPiece("c", 0, "text", "p1", "one "))
+    transcript.apply(DraftPiece("c", 1, "text", "p1", "two"))
+    transcript.apply(answered(TextPart(id="p1", text="one two")))
+    assert transcript.entries == [Answer(text="one two", part="p1")]
+
+
 def test_apply_gives_the_first_entry_that_changed() -> None:
     transcript = Transcript()
     assert transcript.apply(said("look")) == 0

@@ -224,16 +224,15 @@ class Acting:
         found = await self.session.grants()
         if not found:
             return said("Nothing is allowed without asking. The keys a and p of a question allow such calls.")
-        return Outcome(
-            tuple(
-                (
-                    Span(padded(one.grant.id, 16), "strong"),
-                    Span(padded(f"this {one.scope}", 14), "dim"),
-                    Span(granted_words(one.grant.tool, one.grant.prefix)),
-                )
-                for one in found
+        listed: list[Line] = [
+            (
+                Span(padded(one.grant.id, 16), "strong"),
+                Span(padded(f"this {one.scope}", 14), "dim"),
+                Span(granted_words(one.grant.tool, one.grant.prefix)),
             )
-        )
+            for one in found
+        ]
+        return Outcome((*listed, (Span("/grants revoke ID takes one back.", "dim"),)))
 
     async def _spend(self) -> Outcome:
         spend = await self.session.spend()

@@ -20,6 +20,7 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import TextArea
 
 from ullage.agent.loop import Loop
+from ullage.cli.agent_options import left_out_line
 from ullage.cli.asking import Reply, give
 from ullage.cli.chat.acting import LEAVE, Acting, Outcome
 from ullage.cli.chat.approving import KEYS, SCROLLS, Approving
@@ -167,6 +168,8 @@ class Chat(App[str]):
             self.transcript.apply(event)
             self._note(event)
             seen = event.seq
+        if line := await left_out_line(session):
+            self._tell([(Span(line, "warn"),)])
         if not self.transcript.entries:
             self._tell([(Span("Ask something. /help lists keys and commands.", "dim"),)])
         self.prompt.earlier = list(self.transcript.prompts)
@@ -223,7 +226,7 @@ class Chat(App[str]):
             return
         if self._first_changed is not None:
             first, self._first_changed = self._first_changed, None
-            self.feed.changed(first)
+            self.feed.changed(self.transcript.entries, first)
         self.feed.keep_end()
         failure = self.session.failure
         if failure is not self._failure:
@@ -268,7 +271,7 @@ class Chat(App[str]):
     def _tell(self, lines: Iterable[Line]) -> None:
         """Lines of ours in the transcript; they are not stored."""
         first = len(self.transcript.entries)
-        self.transcript.entries += [Notice(line=line) for line in lines]
+        self.transcript.entries.extend(Notice(line=line) for line in lines)
         self._first_changed = first if self._first_changed is None else min(first, self._first_changed)
 
     def _fail(self, problem: BaseException) -> None:

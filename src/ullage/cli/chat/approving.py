@@ -104,7 +104,8 @@ class Approving:
         page = max(1, self._view.room - 1)
         last = len(self._view.lines) - self._view.room
         steps = {"pageup": -page, "pagedown": page, "up": -1, "down": 1, "home": -last, "end": last}
-        self._top = max(0, min(last, self._top + steps[key]))
+        is_past_unread = key == "pagedown" and self._top > self._read  # End was pressed: go back to what was left out
+        self._top = self._read if is_past_unread else max(0, min(last, self._top + steps[key]))
         self._see()
         return True
 

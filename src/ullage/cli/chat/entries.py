@@ -49,6 +49,8 @@ class Called:
     is_open: bool = False
     """The model is still writing it."""
     is_running: bool = False
+    is_granted: bool = False
+    """It ran without a question, because a grant allows it."""
     asks: bool = False
     """It waits for a person's word."""
     outcome: ToolOutcome | None = None

@@ -29,7 +29,7 @@ SELECTED: Final = Style(reverse=True)
 
 
 class Feed(ScrollView, can_focus=True):
-    """Shows ``entries``. ``changed(first)`` says that they differ from that place on."""
+    """Shows ``entries``. ``changed`` says from which place on they differ."""
 
     DEFAULT_CSS = """
     Feed {
@@ -71,8 +71,9 @@ class Feed(ScrollView, can_focus=True):
         self.follows = True
         self._lay_out_end()
 
-    def changed(self, first: int) -> None:
+    def changed(self, entries: list[Entry], first: int) -> None:
         """The entries differ from ``first`` on: lay these out anew."""
+        self.entries = entries
         self._lay_out(max(first, self._first))
 
     def fold(self, *, results: bool | None = None, reasoning: bool | None = None) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
+from ullage.cli.agent_options import warn_of_left_out
 from ullage.cli.asking import ask_person
 from ullage.cli.chat.acting import LEAVE, Acting
 from ullage.cli.chat.commands import Typed, parse
@@ -33,6 +34,7 @@ async def converse(session: Session, store: Store, environment: Mapping[str, str
     acting = Acting(store, session, environment)
     with suppress(RuntimeError, ValueError):
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _canceller(session))
+    await warn_of_left_out(session)
     reason = ""
     while (line := await _next_line()) is not None:
         text = line.rstrip("\r\n")

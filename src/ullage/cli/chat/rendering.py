@@ -198,7 +198,7 @@ def _state(entry: Called) -> tuple[str, str]:
         return f"being written, {number(len(entry.arguments))} characters", "dim"
     if entry.outcome is not None and OUTCOMES[entry.outcome]:
         return OUTCOMES[entry.outcome], "yellow"
-    return "", ""
+    return ("not asked: /grants allows it", "dim") if entry.is_granted else ("", "")
 
 
 def _result(entry: Called, width: int, unfolded: bool) -> list[Row]:

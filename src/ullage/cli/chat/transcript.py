@@ -49,7 +49,9 @@ class Transcript:
     """``entries`` in the order of what happened. ``apply`` gives the place of the first entry that changed."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self._entries: list[Entry] = []
+        self._pieces: dict[int, list[str]] = {}
+        """What streamed since the entries were looked at, by the place of the entry."""
         self.asked: dict[str, Called] = {}
         """The calls that wait for a person's word, by their id."""
         self.undoable: list[str] = []
@@ -65,6 +67,19 @@ class Transcript:
         """Calls that nobody has answered for, until the turn is over."""
         self._failed_with = ""
 
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries as they are now. A look joins what has streamed since the last one, and a piece costs itself."""
+        for place, pieces in self._pieces.items():
+            entry, text = self._entries[place], "".join(pieces)
+            match entry:
+                case Answer() | Thought():
+                    self._entries[place] = replace(entry, text=entry.text + text)
+                case Called():
+                    self._entries[place] = replace(entry, arguments=entry.arguments + text)
+        self._pieces.clear()
+        return self._entries
+
     def apply_all(self, events: Iterable[Event | DraftPiece]) -> None:
         """Take in many events."""
         for event in events:
@@ -72,14 +87,14 @@ class Transcript:
 
     def apply(self, event: Event | DraftPiece) -> int:
         """Take in one event or piece; gives the place from which on entries differ."""
-        before = len(self.entries)
+        before = len(self._entries)
         match event:
             case DraftPiece():
                 return self._piece(event)
             case MessageAdded():
                 return min(before, self._message(event.message))
             case ToolStarted():
-                return self._change(event.call_id, is_running=True, asks=False)
+                return self._change(event.call_id, is_running=True, asks=False, is_granted=bool(event.grant))
             case ToolEnded():
                 ended = {"outcome": event.outcome, "is_running": False, "asks": False, "size_bytes": event.size_bytes}
                 self.asked.pop(event.call_id, None)
@@ -87,7 +102,7 @@ class Transcript:
             case ApprovalAsked():
                 self._unanswered.add(event.call_id)
                 place = self._change(event.call_id, asks=True)
-                entry = self.entries[place] if place < len(self.entries) else None
+                entry = self._entries[place] if place < len(self._entries) else None
                 if isinstance(entry, Called):
                     self.asked[event.call_id] = entry
                 return place
@@ -103,17 +118,17 @@ class Transcript:
                 self._in_turn = False
                 self._unanswered.clear()
                 if event.reason == "cancelled" and not self._was_cancelled:
-                    self.entries.append(Notice(line=(Span("cancelled", "warn"),)))
+                    self._entries.append(Notice(line=(Span("cancelled", "warn"),)))
                 self._was_cancelled = False
             case Cancelled():
                 self._was_cancelled = True
                 words = cancelled_words(event, was_asking=bool(self._unanswered))
-                self.entries.append(Notice(line=(Span(f"cancelled: {words}", "warn"),)))
+                self._entries.append(Notice(line=(Span(f"cancelled: {words}", "warn"),)))
                 return before
             case TurnPaused(reason="failed") if event.note and event.note == self._failed_with:
                 event = replace_field(event, note="")
             case Rewound() if self._in_turn:
-                self.entries.append(Notice(line=(Span("the answer broke off and is asked for again", "warn"),)))
+                self._entries.append(Notice(line=(Span("the answer broke off and is asked for again", "warn"),)))
                 return before
             case CallEnded(purpose="main", outcome="failed"):
                 self._failed_with = event.error
@@ -122,10 +137,10 @@ class Transcript:
         return min(before, self._notice(event))
 
     def _notice(self, event: Event) -> int:
-        line = () if isinstance(event, SettingsChanged) and not self.entries else notice(event)
+        line = () if isinstance(event, SettingsChanged) and not self._entries else notice(event)
         if line:
-            self.entries.append(Notice(line=line))
-        return len(self.entries) - bool(line)
+            self._entries.append(Notice(line=line))
+        return len(self._entries) - bool(line)
 
     def _note_undoable(self, event: Event) -> None:
         match event:
@@ -144,29 +159,31 @@ class Transcript:
         place = self._place.get(piece.part)
         if place is None:
             if piece.kind == "done":
-                return len(self.entries)
+                return len(self._entries)
             place = self._begin(piece)
             self._written.append(piece.part)
-        entry = self.entries[place]
-        match entry, piece.kind:
-            case Answer() | Thought(), "text" | "reasoning":
-                self.entries[place] = replace(entry, text=entry.text + piece.text)
-            case Called(), "call":
-                self.entries[place] = replace(entry, arguments=entry.arguments + piece.text)
-            case Answer() | Thought() | Called(), "done":
-                self.entries[place] = replace(entry, is_open=False)
+        if piece.kind == "done":
+            self._close(place)
+        else:
+            self._pieces.setdefault(place, []).append(piece.text)
         return place
 
+    def _close(self, place: int) -> None:
+        """The entry is whole: nothing more streams into it."""
+        entry = self.entries[place]
+        if isinstance(entry, Answer | Thought | Called):
+            self._entries[place] = replace(entry, is_open=False)
+
     def _begin(self, piece: DraftPiece) -> int:
-        place = self._place[piece.part] = len(self.entries)
+        place = self._place[piece.part] = len(self._entries)
         match piece.kind:
             case "text":
-                self.entries.append(Answer(text="", part=piece.part, is_open=True))
+                self._entries.append(Answer(text="", part=piece.part, is_open=True))
             case "reasoning":
-                self.entries.append(Thought(text="", part=piece.part, is_open=True))
+                self._entries.append(Thought(text="", part=piece.part, is_open=True))
             case "call" | "done":
                 self._place[piece.call_id] = place
-                self.entries.append(Called(name=piece.name, arguments="", call_id=piece.call_id, is_open=True))
+                self._entries.append(Called(name=piece.name, arguments="", call_id=piece.call_id, is_open=True))
         return place
 
     def _drop_unfinished(self) -> int:
@@ -174,9 +191,9 @@ class Transcript:
         places = sorted({self._place[part] for part in self._written if part in self._place})
         self._written = []
         if not places:
-            return len(self.entries)
+            return len(self._entries)
         gone = set(places)
-        self.entries = [entry for place, entry in enumerate(self.entries) if place not in gone]
+        self._entries = [entry for place, entry in enumerate(self.entries) if place not in gone]
         moved = {place: place - sum(one < place for one in places) for place in self._place.values()}
         self._place = {name: moved[place] for name, place in self._place.items() if place not in gone}
         return places[0]
@@ -184,7 +201,7 @@ class Transcript:
     # -- messages --
 
     def _message(self, message: Message) -> int:
-        first = len(self.entries)
+        first = len(self._entries)
         match message.role:
             case "assistant":
                 for part in message.parts:
@@ -196,7 +213,7 @@ class Transcript:
             case _:
                 text = text_of(message)
                 attached = sum(isinstance(part, ImagePart | FilePart) for part in message.parts)
-                self.entries.append(Said(text=text, message=message.id, origin=message.origin, attached=attached))
+                self._entries.append(Said(text=text, message=message.id, origin=message.origin, attached=attached))
                 if message.origin == "said" and text:
                     self.prompts.append(text)
         return first
@@ -213,13 +230,13 @@ class Transcript:
                 self._place[part.call_id] = place
                 return place
             case _:
-                return len(self.entries)
+                return len(self._entries)
 
     def _put(self, name: str, entry: Entry) -> int:
         """The entry in the place of the one that streamed, or behind all."""
-        place = self._place.setdefault(name, len(self.entries))
-        if place == len(self.entries):
-            self.entries.append(entry)
+        place = self._place.setdefault(name, len(self._entries))
+        if place == len(self._entries):
+            self._entries.append(entry)
         else:
             self.entries[place] = entry
         return place
@@ -229,18 +246,18 @@ class Transcript:
         changes = {"result": result.text, "is_error": result.is_error, "is_running": False, "asks": False}
         if result.call_id in self._place:
             return self._change(result.call_id, **changes)
-        self._place[result.call_id] = len(self.entries)
+        self._place[result.call_id] = len(self._entries)
         entry = Called(name=result.name, arguments="", call_id=result.call_id)
-        self.entries.append(entry)
+        self._entries.append(entry)
         return self._change(result.call_id, **changes)
 
     def _change(self, call_id: str, **changes: object) -> int:
         place = self._place.get(call_id)
         if place is None:
-            return len(self.entries)
-        entry = self.entries[place]
+            return len(self._entries)
+        entry = self._entries[place]
         if isinstance(entry, Called):
-            self.entries[place] = replace(entry, **changes)  # type: ignore[arg-type]
+            self._entries[place] = replace(entry, **changes)  # type: ignore[arg-type]
         return place
 
 
