@@ -3,6 +3,7 @@
     make attack                         # all of it, some 90 minutes
     make attack ARGS='--only files'     # providers, kills or files alone; nothing is written
     make attack ARGS='--keep DIR'       # goes on with what an earlier run left in DIR
+    make attack ARGS='--before SRC'     # measures the version in SRC too, for the columns "before"
 
 Each behaviour of the hostile provider runs in a process of its own, where the lag of the event loop and the peak of the
 memory are measured; the ceilings are 250 ms and 300 MB. Exits with 1 where an attack was lost.
@@ -17,13 +18,11 @@ import sys
 import tempfile
 import xml.etree.ElementTree as Xml
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from tests.hostile.behaviours import BEHAVIOURS
 from tests.hostile.experiment import Verdict
 from tests.hostile.figures import (
     BEFORE,
@@ -33,19 +32,17 @@ from tests.hostile.figures import (
     Row,
     between,
     costs,
+    details,
     expected_rows,
     listing,
-    read_verdicts,
     rows_of,
+    stall_ms,
     summary,
 )
 from tests.hostile.kills import Tally
-from tests.hostile.provider_runs import described, environment_with, exceeded, measured, provider_process, say
-from tests.hostile.speech import WIRES
+from tests.hostile.provider_runs import EVERYTHING, exceeded, read_verdicts, run_all, say
 
 KILLS = 200
-AT_ONCE = 4
-"""Attacks at a time: most of them wait. One whose loop stood still too long is measured again."""
 TABLES = {
     "session file": "tests/hostile/test_session_files.py",
     "project": "tests/hostile/test_projects.py",
@@ -71,22 +68,6 @@ OTHERS = {
     "killed anywhere": ("A process killed at any point of a turn", ("tests/sweeps",)),
 }
 """Tests of one kind of attack that stand beside the code; counted, not listed."""
-
-
-def provider_verdicts(kept: Path) -> list[Verdict]:
-    """The whole table of behaviours on all wires. Those that are in the file already are not run again."""
-    done = {(verdict.behaviour, verdict.wire) for verdict in read_verdicts(kept)} if kept.exists() else set()
-    todo = [(row.name, wire.name) for row in BEHAVIOURS for wire in WIRES if (row.name, wire.name) not in done]
-    environment = environment_with(os.environ.get("PYTHONPATH", ""))
-    with provider_process(environment) as url, kept.open("ab") as out, ThreadPoolExecutor(AT_ONCE) as pool:
-        running = pool.map(lambda each: measured(each[0], each[1], url, environment), todo)
-        for at, verdict in enumerate(running, 1):
-            out.write(msgspec.json.encode(verdict) + b"\n")
-            out.flush()
-            say(f"{at}/{len(todo)} {described(verdict)}")
-            for problem in [*verdict.problems, *exceeded(verdict)]:
-                say(f"    LOST {problem}")
-    return read_verdicts(kept)
 
 
 def kill_rows(kept: Path) -> list[Row]:
@@ -160,7 +141,7 @@ def outcomes(paths: Sequence[str]) -> list[tuple[str, bool, str]]:
 
 def write_pages(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
     """The tables into the two pages."""
-    highest_lag = max(verdict.lag_ms for verdict in verdicts)
+    highest_stall = max(stall_ms(verdict) for verdict in verdicts)
     highest_memory = max(verdict.memory_mb for verdict in verdicts)
     longest = max(verdict.seconds for verdict in verdicts)
     version = subprocess.run(
@@ -168,18 +149,28 @@ def write_pages(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
     )
     made = (
         f"`make attack`, {datetime.now(UTC):%d %B %Y}, commit {version.stdout.strip()}, {os.cpu_count()} cores, load "
-        f"{os.getloadavg()[2]:.0f} from other work. The longest stall of the event loop was {highest_lag:,.0f} ms, "
+        f"{os.getloadavg()[2]:.0f} from other work. The longest stall of the event loop was {highest_stall:,.0f} ms, "
         f"the most memory {highest_memory:,.0f} MB, the longest turn {longest:.1f} s."
     )
     page = between(SUMMARY_PAGE.read_text("utf-8"), "attacks", [made, "", *summary(rows)])
-    page = between(page, "costs", costs(read_verdicts(BEFORE), verdicts))
+    before = read_verdicts(BEFORE)
+    page = between(page, "costs", costs(before, verdicts))
     SUMMARY_PAGE.write_text(page, "utf-8")
-    LIST_PAGE.write_text(between(LIST_PAGE.read_text("utf-8"), "list", listing(rows)), "utf-8")
+    page = between(LIST_PAGE.read_text("utf-8"), "list", listing(rows))
+    LIST_PAGE.write_text(between(page, "wires", details(before, verdicts)), "utf-8")
+
+
+def write_before(verdicts: Sequence[Verdict]) -> None:
+    """The figures of the version before, without the words of errors: those hold addresses and paths."""
+    kept = [msgspec.structs.replace(verdict, note="", problems=[]) for verdict in verdicts]
+    lines = [{name: value for name, value in msgspec.to_builtins(each).items() if value} for each in kept]
+    BEFORE.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--before", default="", metavar="SRC")
     parser.add_argument("--only", choices=("provider", "kills", "files"))
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="ullage-attacks-") as directory:
@@ -187,8 +178,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept.mkdir(exist_ok=True)
         rows: list[Row] = []
         verdicts: list[Verdict] = []
+        if given.before:
+            write_before(run_all(EVERYTHING._replace(source=given.before), kept / "before.jsonl"))
         if given.only in (None, "provider"):
-            verdicts = provider_verdicts(kept / "provider.jsonl")
+            verdicts = run_all(EVERYTHING._replace(source=os.environ.get("PYTHONPATH", "")), kept / "provider.jsonl")
             rows += rows_of(verdicts, {(each.behaviour, each.wire): exceeded(each) for each in verdicts})
         if given.only in (None, "files"):
             rows += file_rows(kept / "files.jsonl")

@@ -372,3 +372,68 @@ async def byte_by_byte(line: Connection) -> None:
     for byte in line.speaker.begin() + line.speaker.text(CALM) + line.speaker.end():
         await line.body(bytes([byte]))
     await line.over()
+
+
+@row("sends a second answer right behind the first", "finishes", text="AAA")
+async def second_answer(line: Connection) -> None:
+    await line.good("AAA", then=_foreign(line))
+
+
+@row("sends a second answer behind a first of 200 KB, in one piece", "finishes")
+async def second_answer_queued(line: Connection) -> None:
+    await line.good("A" * 200_000, then=_foreign(line))
+
+
+@row("sends a second answer when the first is over and read", "finishes", text="AAA")
+async def second_answer_late(line: Connection) -> None:
+    await line.good("AAA")
+    await asyncio.sleep(TICK_S)
+    await line.raw(_foreign(line))
+
+
+def _foreign(line: Connection) -> bytes:
+    """A whole answer to a question that was not asked here."""
+    body = line.speaker.whole("Somebody else's answer.")
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+
+
+@row("switches protocols and answers in HTTP all the same")
+async def upgrade_then_answer(line: Connection) -> None:
+    await line.raw(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n")
+    await line.good("AAA")
+    await closed(line)
+
+
+@row("answers in HTTP/2, which was not agreed on")
+async def http_2(line: Connection) -> None:
+    settings = b"\0\0\0\4\0\0\0\0\0"
+    headers = b"\0\0\1\1\4\0\0\0\1\x88"
+    await line.raw(settings + headers)
+    await line.silence()
+
+
+@row("sends 103 Early Hints of 50 KB as fast as they are taken, for ever")
+async def early_hints_flood(line: Connection) -> None:
+    hint = b"HTTP/1.1 103 Early Hints\r\nlink: <" + b"x" * 50_000 + b">\r\n\r\n"
+    while True:
+        await line.raw(hint * 10)
+
+
+@row("sends 20 MB in chunks of one byte", "ends")
+async def one_byte_chunks(line: Connection) -> None:
+    await line.begun()
+    await line.body(b": ")
+    for _ in range(line.size(2_000)):
+        await line.raw(b"1\r\na\r\n" * 10_000)
+    await line.body(b"\n\n")
+    await line.ended()
+
+
+@row("puts an extension of 10 KB behind the size of each of ten thousand chunks", "ends")
+async def chunk_extensions(line: Connection) -> None:
+    await line.begun()
+    await line.body(b": ")
+    for _ in range(line.size(1_000)):
+        await line.raw((b"1;x=" + b"e" * 10_000 + b"\r\na\r\n") * 10)
+    await line.body(b"\n\n")
+    await line.ended()

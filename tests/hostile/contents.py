@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tests.hostile.provider import Connection
 from tests.hostile.rows import Table, adder
-from tests.hostile.speech import Counts
+from tests.hostile.speech import Counts, quoted
 
 CONTENTS: Table = []
 row = adder(CONTENTS, "content")
@@ -115,6 +115,60 @@ async def other_call_forever(line: Connection) -> None:
 @row("calls tools that were never offered, for ever", "ends")
 async def unoffered_forever(line: Connection) -> None:
     await calling(line, (f"tool_{line.number}", ["{}"], f"call_{line.number}"))
+
+
+@row("says that it calls tools and calls none, for ever", "ends")
+async def calls_nothing(line: Connection) -> None:
+    await stopping(line, "tool_use", "tool_calls", "TOOL_CALLS")
+
+
+@row("pauses and wants to be asked again, for ever", "ends")
+async def pauses_forever(line: Connection) -> None:
+    await stopping(line, "pause_turn", "pause_turn", "PAUSE_TURN")
+
+
+async def stopping(line: Connection, messages: str, chat: str, gemini: str) -> None:
+    """An answer with a text that stops for these reasons, each on its wire; Responses is incomplete for the first."""
+    end = line.speaker.end()
+    for known, other in (
+        ('"stop_reason":"end_turn"', f'"stop_reason":"{messages}"'),
+        ('"finish_reason":"stop"', f'"finish_reason":"{chat}"'),
+        ('"finishReason":"STOP"', f'"finishReason":"{gemini}"'),
+        ('"status":"completed"', f'"status":"incomplete","incomplete_details":{{"reason":"{messages}"}}'),
+    ):
+        end = end.replace(known.encode(), other.encode())
+    await line.begun()
+    await line.body(end)
+    await line.over()
+
+
+@row("reads on in a result that is a path", "ends", once=True)
+async def result_of_a_path(line: Connection) -> None:
+    paths = (
+        "/etc/passwd",
+        "../../../../etc/passwd",
+        "file:///etc/passwd",
+        "%2e%2e/sessions.db",
+        "'; DROP TABLE events; --",
+    )
+    calls = [
+        ("read_result", [f'{{"handle":{quoted(path)},"offset":-1}}'], f"call_{at}") for at, path in enumerate(paths)
+    ]
+    await calling(line, *calls)
+
+
+@row("gives calls the ids of events, messages and parts of the session", "ends", once=True)
+async def ids_of_ours(line: Connection) -> None:
+    ids = (
+        "e1",
+        "turn-1",
+        "call-8",
+        "call-8.answer",
+        "call-8.answer.1",
+        "call-8.answer.1.result",
+        "call-8.answer.1.result.message",
+    )
+    await calling(line, *(("look", [f'{{"what":"{each}"}}'], each) for each in ids))
 
 
 @row("writes escape sequences: colours, the title, the clipboard", "finishes")

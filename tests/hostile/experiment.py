@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -24,10 +24,12 @@ from ullage.errors import UllageError
 from ullage.events import Event, MessageAdded
 from ullage.messages import ToolCallPart, ToolResultPart
 from ullage.runtime.agent import Agent
-from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
 from ullage.runtime.settings import KEYS
 from ullage.simulators import Server
+
+if TYPE_CHECKING:  # older versions, which are measured too, have it elsewhere
+    from ullage.runtime.outcome import Result
 
 KEY = "sk-hostile-KEY-0123456789abcdef"
 ENVIRONMENT = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), KEY)

@@ -74,15 +74,6 @@ def rows_of(verdicts: Iterable[Verdict], exceeded: Mapping[tuple[str, str], Sequ
     return list(rows.values())
 
 
-def read_verdicts(path: Path) -> list[Verdict]:
-    """The last verdict of each behaviour and wire in the file."""
-    last: dict[tuple[str, str], Verdict] = {}
-    for line in path.read_bytes().splitlines():
-        verdict = msgspec.json.decode(line, type=Verdict)
-        last[verdict.behaviour, verdict.wire] = verdict
-    return list(last.values())
-
-
 # -- the tables --
 
 
@@ -101,37 +92,86 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 
 def costs(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[str]:
-    """What the attacks cost before and now: lag of the event loop, peak memory, seconds."""
-    now = {(verdict.behaviour, verdict.wire): verdict for verdict in after}
-    then = {(verdict.behaviour, verdict.wire): verdict for verdict in before}
-    names = [row.name for row in BEHAVIOURS if any(name == row.name for name, _ in then)]
+    """The worst of each group before and now: stall of the event loop, peak memory, turns without an end."""
+    groups = {row.name: row.group for row in BEHAVIOURS}
+    then, now = list(before), list(after)
+    measured = {(verdict.behaviour, verdict.wire) for verdict in then}
     lines = [
-        "| attack | wire | lag before | now | memory before | now | ends before | now |",
-        "|---|---|---:|---:|---:|---:|---|---|",
+        "| provider | runs | stall before | now | memory before | now | no end before | now |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for name in names:
-        for wire in (each.name for each in WIRES):
-            old, new = then.get((name, wire)), now.get((name, wire))
-            if old is not None and new is not None:
-                lag = f"{shown(old.lag_ms, old)} ms | {shown(new.lag_ms, new)} ms"
-                memory = f"{shown(old.memory_mb, old)} MB | {shown(new.memory_mb, new)} MB"
-                lines.append(f"| {name} | {wire} | {lag} | {memory} | {ending(old)} | {ending(new)} |")
+    for group in dict.fromkeys(groups.values()):
+        new = [each for each in now if groups[each.behaviour] == group and (each.behaviour, each.wire) in measured]
+        compared = {(each.behaviour, each.wire) for each in new}
+        old = [each for each in then if (each.behaviour, each.wire) in compared]
+        cells = [
+            f"{worst(held):,.0f} {unit}" for worst, unit in ((_stall, "ms"), (_memory, "MB")) for held in (old, new)
+        ]
+        endless = [str(sum(is_endless(each) for each in held)) for held in (old, new)]
+        lines.append(f"| {group} | {len(new)} | {' | '.join([*cells, *endless])} |")
     return lines
 
 
-def shown(value: float, verdict: Verdict) -> str:
-    return "?" if verdict.outcome in ("hangs", "died") else f"{value:,.0f}"
+def _stall(verdicts: Sequence[Verdict]) -> float:
+    return max((stall_ms(verdict) for verdict in verdicts), default=0.0)
 
 
-def ending(verdict: Verdict) -> str:
-    """How the turn ended, and when."""
-    return f"{verdict.outcome}, {verdict.seconds:.1f} s"
+def _memory(verdicts: Sequence[Verdict]) -> float:
+    return max((verdict.memory_mb for verdict in verdicts), default=0.0)
+
+
+def stall_ms(verdict: Verdict) -> float:
+    """How long the process itself kept its event loop from running.
+
+    The wall clock alone counts other programs, the processor's time alone counts other threads: the smaller one holds.
+    """
+    return min(verdict.lag_ms, verdict.busy_ms)
+
+
+def is_endless(verdict: Verdict) -> bool:
+    return verdict.outcome in ("no end", "hangs")
+
+
+def details(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[str]:
+    """Each attack on each wire: stall and peak memory, before and now, and how it ends now."""
+    then = {(verdict.behaviour, verdict.wire): verdict for verdict in before}
+    now = {(verdict.behaviour, verdict.wire): verdict for verdict in after}
+    wires = [wire.name for wire in WIRES]
+    lines = [
+        "| attack | stall before, ms | now | memory before, MB | now | ends now |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in BEHAVIOURS:
+        old = [then.get((row.name, wire)) for wire in wires]
+        new = [now.get((row.name, wire)) for wire in wires]
+        cells = [each(held) for each in (_stalls, _memories) for held in (old, new)]
+        ends = dict.fromkeys(verdict.outcome for verdict in new if verdict is not None)
+        lines.append(f"| `{row.name}` | {' | '.join(cells)} | {', '.join(ends)} |")
+    return lines
+
+
+def _stalls(verdicts: Sequence[Verdict | None]) -> str:
+    return " · ".join(shown(verdict, stall_ms(verdict)) if verdict else "–" for verdict in verdicts)
+
+
+def _memories(verdicts: Sequence[Verdict | None]) -> str:
+    return " · ".join(shown(verdict, verdict.memory_mb) if verdict else "–" for verdict in verdicts)
+
+
+def shown(verdict: Verdict, value: float) -> str:
+    """The figure, or the outcome where the process did not live to tell it."""
+    return verdict.outcome if verdict.outcome in ("hangs", "died") else f"{value:.0f}"
 
 
 def listing(rows: Sequence[Row]) -> list[str]:
     """Every attack in a row of its own."""
     lines = ["| attack | tried | survived | lost |", "|---|---:|---:|---:|"]
-    return lines + [f"| {safe(row.does)} (`{row.name}`) | {row.tried} | {row.survived} | {row.lost} |" for row in rows]
+    return lines + [f"| {label(row)} | {row.tried:d} | {row.survived:d} | {row.lost:d} |" for row in rows]
+
+
+def label(row: Row | Expected) -> str:
+    """What stands in the first column of the list."""
+    return f"{safe(row.does)} (`{row.name}`)"
 
 
 def safe(text: str) -> str:

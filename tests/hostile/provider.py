@@ -105,12 +105,12 @@ class Connection:
         await self.head(status, *more, kind=kind, frame=f"content-length: {len(body)}")
         await self.raw(body)
 
-    async def good(self, text: str = CALM) -> None:
-        """A good streamed answer."""
+    async def good(self, text: str = CALM, *, then: bytes = b"") -> None:
+        """A good streamed answer. Its end and ``then``, which is no part of it, are one write."""
         await self.head()
-        counts = self.counts()
-        await self.body(self.speaker.begin(counts), self.speaker.text(text), self.speaker.end(counts))
-        await self.over()
+        counts = self.counts(len(text))
+        body = self.speaker.begin(counts) + self.speaker.text(text) + self.speaker.end(counts)
+        await self.raw(b"%x\r\n%s\r\n0\r\n\r\n%s" % (len(body), body, then))
 
     async def begun(self, text: str = "AAA") -> None:
         """A head and the beginning of a good stream."""
@@ -151,7 +151,7 @@ class Role(NamedTuple):
 
 @dataclass
 class HostileProvider:
-    """A running provider. ``strangers`` are the requests that reached the address nobody may ask."""
+    """A running provider. ``strangers`` are requests that reached the address nobody may ask, or carried a cookie."""
 
     roles: Mapping[str, Role]
     url: str = ""
@@ -184,6 +184,8 @@ class HostileProvider:
             return await self._control(writer, scale, run)
         wire, role = WIRES_BY_NAME[wire_name], self.roles[name]
         length = int(headers.get("content-length", 0))
+        if "cookie" in headers:
+            self.strangers.append(head)
         is_model_call = method == "POST" and "count" not in rest[0]
         is_calm = run in self.calm or not is_model_call
         body = await reader.readexactly(length) if role.reads or is_calm else b""

@@ -1,8 +1,9 @@
 """Runs the table of hostile behaviours, each in a process of its own.
 
-    python -m tests.hostile.provider_runs --out FILE [--source SRC] [--only NAME,…] [--wires NAME,…] [--scale 1]
+    python -m tests.hostile.provider_runs --out FILE [--source SRC] [--only NAME,…] [--wires NAME,…] [--again]
 
 ``--source`` is the ``src`` directory of another version, to compare with. One line of JSON a run is appended to FILE.
+Runs that FILE holds already are not repeated, unless ``--again`` says so.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,6 +25,8 @@ from tests.hostile.experiment import Verdict
 from tests.hostile.speech import WIRES
 
 ROOT = Path(__file__).parents[2]
+AT_ONCE = 4
+"""Attacks at a time: most of them wait. One whose loop stood still too long is measured again."""
 LONGEST_S = 150.0
 LAG_MS = 250.0
 MEMORY_MB = 300.0
@@ -109,6 +114,45 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
+class Plan(NamedTuple):
+    """Which attacks are run, and against what: ``source`` is a ``src`` directory, empty for the version installed."""
+
+    names: Sequence[str]
+    wires: Sequence[str]
+    source: str = ""
+    scale: float = 1.0
+
+
+EVERYTHING = Plan([row.name for row in BEHAVIOURS], [wire.name for wire in WIRES])
+
+
+def read_verdicts(path: Path) -> list[Verdict]:
+    """The last verdict of each behaviour and wire in the file, in the order of the table."""
+    last: dict[tuple[str, str], Verdict] = {}
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        verdict = msgspec.json.decode(line, type=Verdict)
+        last[verdict.behaviour, verdict.wire] = verdict
+    order = [(name, wire) for name in EVERYTHING.names for wire in EVERYTHING.wires]
+    return [last[each] for each in order if each in last]
+
+
+def run_all(plan: Plan, kept: Path, *, again: bool = False) -> list[Verdict]:
+    """Run the plan, with progress. Each verdict is appended to ``kept``; what it holds already is not run again."""
+    done = set() if again else {(verdict.behaviour, verdict.wire) for verdict in read_verdicts(kept)}
+    todo = [(name, wire) for name in plan.names for wire in plan.wires if (name, wire) not in done]
+    environment = environment_with(plan.source)
+    with provider_process(environment) as url, kept.open("ab") as out, ThreadPoolExecutor(AT_ONCE) as pool:
+        running = pool.map(lambda each: measured(each[0], each[1], url, environment, plan.scale), todo)
+        for at, verdict in enumerate(running, 1):
+            out.write(msgspec.json.encode(verdict) + b"\n")
+            out.flush()
+            say(f"{at}/{len(todo)} {described(verdict)}")
+            for problem in [*verdict.problems, *exceeded(verdict)]:
+                say(f"    LOST {problem}")
+    chosen = set(plan.names)
+    return [verdict for verdict in read_verdicts(kept) if verdict.behaviour in chosen and verdict.wire in plan.wires]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
@@ -116,23 +160,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--wires", default="")
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--again", action="store_true")
     given = parser.parse_args(arguments)
-    names = given.only.split(",") if given.only else [row.name for row in BEHAVIOURS]
-    wires = given.wires.split(",") if given.wires else [wire.name for wire in WIRES]
-    environment = environment_with(given.source)
-    lost = 0
-    with provider_process(environment) as url, given.out.open("a") as out:
-        for at, name in enumerate(names, 1):
-            for wire in wires:
-                assert name in BY_NAME, name
-                verdict = measured(name, wire, url, environment, given.scale)
-                out.write(msgspec.json.encode(verdict).decode() + "\n")
-                out.flush()
-                problems = [*verdict.problems, *exceeded(verdict)]
-                lost += bool(problems)
-                say(f"{at}/{len(names)} {described(verdict)}")
-                for problem in problems:
-                    say(f"    LOST {problem}")
+    names = given.only.split(",") if given.only else EVERYTHING.names
+    wires = given.wires.split(",") if given.wires else EVERYTHING.wires
+    assert set(names) <= set(BY_NAME), names
+    verdicts = run_all(Plan(names, wires, given.source, given.scale), given.out, again=given.again)
+    lost = sum(bool(verdict.problems or exceeded(verdict)) for verdict in verdicts)
     say(f"{lost} lost")
     return 1 if lost else 0
 

@@ -268,6 +268,21 @@ async def strange_charset(line: Connection) -> None:
     await line.ended("AAA")
 
 
+@row("names two kinds of body", "ends")
+async def two_kinds(line: Connection) -> None:
+    await line.head("200 OK", "content-type: image/png")
+    await line.body(line.speaker.begin())
+    await line.ended("AAA")
+
+
+@row("sets two hundred cookies of 400 bytes, which no later request may carry", "finishes", text="AAA")
+async def cookies(line: Connection) -> None:
+    set_each = [f"set-cookie: c{at}={'c' * 400}; path=/; max-age=99999" for at in range(200)]
+    await line.head("200 OK", *set_each)
+    await line.body(line.speaker.begin())
+    await line.ended("AAA")
+
+
 @cache
 def bomb(size: int, layers: int = 1) -> bytes:
     """``size`` bytes of one endless SSE line, packed; once more for each layer."""

@@ -55,6 +55,14 @@ async def test_an_answer_left_unread_after_its_end_is_drained() -> None:
         assert server.connections == 1
 
 
+async def test_cookies_are_neither_kept_nor_sent() -> None:
+    async with serving(Reply(chat("a"), headers={"set-cookie": "a=b; path=/"})) as server, Client() as client:
+        for _ in range(2):
+            async with client.send(post(server.endpoint())) as incoming:
+                assert len([one async for one in incoming.events()]) == 4
+        assert all("cookie" not in asked.headers for asked in server.asked)
+
+
 async def test_leaving_an_answer_closes_its_connection_at_once() -> None:
     async with serving(Reply(chat("a", done=False), then="hang")) as server, Client() as client:
         async with client.send(post(server.endpoint())) as incoming:

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urljoin, urlsplit
@@ -32,6 +33,7 @@ from ullage.envelope import (
     STREAM_EVENTS,
 )
 from ullage.errors import LimitExceeded, NoAnswer, NotFound, ProviderError, SettingError, Unreachable
+from ullage.wire import reuse
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.sse import EventReader
 
@@ -233,7 +235,7 @@ class Client:
             _refuse_packed(response, post)
             yield Incoming(response, post, self.timeouts)
         finally:
-            await response.aclose()
+            await reuse.close(response)
 
     async def _begin(self, post: Post) -> httpx2.Response:
         http = await self._opened()
@@ -285,6 +287,8 @@ class Client:
             timeout=httpx2.Timeout(connect=limits.connect_s, read=limits.first_byte_s, write=limits.write_s, pool=None),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0),
             transport=self._transport,
+            # No cookie is kept: it would go to other ports of the host, and enough of them make a request too large.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         )
 
 
