@@ -4,12 +4,14 @@ import asyncio
 import logging
 import socket
 import traceback
+from collections.abc import AsyncIterator
 
+import httpx2
 import pytest
 
 from tests.wire.local_server import SECRET, Reply, chat, problem, serving
 from ullage.errors import BadKey, NoAnswer, NotFound, SettingError, Unreachable
-from ullage.wire.client import Client, Post, Timeouts
+from ullage.wire.client import PIECES_AT_ONCE, Client, Post, Timeouts
 from ullage.wire.endpoints import Endpoint, Key
 
 
@@ -165,3 +167,31 @@ async def test_closing_twice_does_no_harm() -> None:
     client = Client()
     await client.close()
     await client.close()
+
+
+class Crumbs(httpx2.AsyncByteStream):
+    """A body that is there at once, in pieces of a byte."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for _ in range(10 * PIECES_AT_ONCE):
+            yield b":"
+
+
+async def test_others_get_a_turn_while_a_body_comes_in_pieces_of_a_byte() -> None:
+    def answered(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Crumbs())
+
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    endpoint = Endpoint(provider="test", wire="chat", base_url="http://localhost/v1", key=Key("k"))
+    async with Client(transport=httpx2.MockTransport(answered)) as client, client.send(post(endpoint)) as incoming:
+        task = asyncio.ensure_future(count())
+        assert len(await incoming.body()) == 10 * PIECES_AT_ONCE
+        task.cancel()
+    assert turns >= 10
