@@ -10,6 +10,8 @@ from tests.server.served import process
 from ullage.cli import main
 from ullage.cli.parser import parser
 from ullage.cli.serve import agent_of, greeting
+from ullage.simulators import running
+from ullage.simulators.scenario import read
 
 
 def test_another_address_without_a_token_is_refused(
@@ -41,6 +43,17 @@ def test_what_a_session_says_wins_over_the_server_s_options(tmp_path: Path) -> N
     agent = agent_of(options, store=tmp_path / "s.db", environment={})
     assert agent.settings.model == "anthropic:claude-haiku-4-5"
     assert agent.settings.tools == ("read", "list")
+
+
+async def test_tools_that_change_things_wait_for_an_approval(tmp_path: Path) -> None:
+    command = {"name": "shell", "arguments": {"command": "touch ran"}}
+    with running(read({"answers": [{"calls": [command]}]})) as simulator:
+        given = ["--tools", "shell,write", "--root", str(tmp_path), "--base-url", simulator.url("anthropic")]
+        options = parser().parse_args(["serve", "--model", "anthropic:claude-haiku-4-5", *given])
+        agent = agent_of(options, store=tmp_path / "s.db", environment={"ANTHROPIC_API_KEY": "x"})
+        result = await agent.ask("Please.", session="s")
+    assert (result.reason, result.is_paused) == ("approval", True)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
