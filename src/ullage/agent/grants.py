@@ -9,6 +9,7 @@ A grant answers the question that would be asked; it gives no tool, no directory
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,50 +25,30 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_RUNS_OTHERS: Final = _names(
+EXACTLY: Final = ""
+"""As the last word of a prefix: nothing may follow the words before it."""
+
+_READERS: Final = _names(
     """
-    . awk bash builtin busybox bwrap chroot chrt cmd command coproc csh dash doas ed emacs env eval exec expect find
-    fish flock gawk gdb ionice ksh mawk nawk nice nohup nsenter nvim osascript parallel pkexec powershell pwsh rbash
-    runuser script sed setarch setpriv setsid sh socat source ssh stdbuf strace su sudo systemd-run taskset time timeout
-    tmux trap unshare vi vim watch xargs zsh
+    basename cat cmp comm cut date df diff dirname du echo egrep fgrep file grep head id jq ls md5sum nl pwd readlink
+    realpath sha1sum sha256sum stat tail test tr true uname wc whoami
     """
 )
-"""Programs that run whatever the rest of their line says: no prefix that begins with one is taken."""
+"""Programs that no option makes run another one, by their manuals. ``sort --compress-program``, ``rg --pre``,
+``fd -x`` and ``find -exec`` do."""
 
-_INTERPRETERS: Final = _names(
-    "bun deno groovy java jshell julia lua node nodejs perl php pypy python r rscript ruby scala tclsh ts-node"
-)
-"""Programs that take code as an argument: their name alone is no prefix, nor is it with an option."""
-
-_SUBCOMMANDS: Final = _names(
-    """
-    apt apt-get brew bundle cargo conda dnf docker dotnet gem gh git go gradle helm hg just kubectl make mvn nix npm
-    pdm pip pip3 pnpm podman poetry rustup svn systemctl terraform uv yarn
-    """
-)
-"""Programs whose second word says what is done: it belongs to the prefix."""
-
-_NOT_OFFERED: Final = _names(
-    """
-    chmod chown cp crontab curl dd install kill killall ln mkfs mv nc ncat pkill reboot rm rmdir rsync scp sftp shutdown
-    tar tee telnet truncate wget
-    """
-)
-"""Programs that write, delete or send what their line names: such a grant can be given, and nobody is tempted to."""
-
-_RUNNERS: Final = frozenset(
-    {
-        ("bundle", "exec"), ("cargo", "run"), ("docker", "exec"), ("docker", "run"), ("go", "run"), ("kubectl", "exec"),
-        ("nix", "develop"), ("nix", "run"), ("nix", "shell"), ("npm", "exec"), ("npm", "run"), ("pdm", "run"),
-        ("pnpm", "dlx"), ("pnpm", "exec"), ("pnpm", "run"), ("podman", "exec"), ("podman", "run"), ("poetry", "run"),
-        ("uv", "run"), ("yarn", "run"),
-    }
-)  # fmt: skip
-"""Subcommands that run what the third word names: it belongs to the prefix as well."""
+_SUBCOMMANDS: Final = {
+    "git": _names("add blame branch commit describe diff log ls-files ls-tree rev-parse shortlog show status"),
+    "ruff": _names("check format"),
+}
+"""Subcommands with no option for a program to run, which ``git grep -O``, ``git fetch --upload-pack`` and
+``git rebase -x`` have. A repository's own settings name programs too; a sandboxed command can't write them."""
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """Calls of ``tool`` need no further approval; with a ``prefix``, those whose command begins with these words.
+
+    A prefix that ends with ``EXACTLY`` is one command and nothing more.
 
     ``declaration`` is the digest of the tool's declaration, for tools of servers: one that changes is asked about
     again. ``at`` is when it was given, in seconds since 1970.
@@ -80,7 +61,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     at: float = 0
 
     def __str__(self) -> str:
-        return f"{self.tool}: {' '.join(self.prefix)} …" if self.prefix else self.tool
+        return f"{self.tool}: {prefix_text(self.prefix)}" if self.prefix else self.tool
 
 
 def covers(grant: Grant, name: str, arguments: Mapping[str, Any] | None, declaration: str = "") -> bool:
@@ -93,45 +74,39 @@ def covers(grant: Grant, name: str, arguments: Mapping[str, Any] | None, declara
     words = simple_command(command) if isinstance(command, str) else None
     if words is None or why_no_prefix(grant.prefix):
         return False
+    if grant.prefix[-1] == EXACTLY:
+        return words == grant.prefix[:-1]
     return words[: len(grant.prefix)] == grant.prefix
 
 
 def why_no_prefix(prefix: tuple[str, ...]) -> str:
     """Why these words can't be granted as a prefix; empty when they can."""
-    if not prefix or not all(prefix):
+    if not prefix or not prefix[0]:
         return "A grant for shell needs the first words of a command."
-    program, second = prefix[0].rsplit("/", 1)[-1].lower(), prefix[1] if len(prefix) > 1 else ""
-    if program in _RUNS_OTHERS:
-        return f"{prefix[0]} runs whatever follows it, so it can't begin a grant."
-    is_module = second == "-m" and len(prefix) > 2 and not prefix[2].startswith("-")
-    if _is_interpreter(program) and not is_module and (not second or second.startswith("-")):
-        return f"{prefix[0]} runs code from its arguments: a grant has to name the script or the module."
-    if program in _SUBCOMMANDS and (not second or second.startswith("-")):
-        return f"{prefix[0]} does many things: a grant has to name the subcommand."
-    if (program, second) in _RUNNERS and (len(prefix) < 3 or prefix[2].startswith("-")):
-        return f"{prefix[0]} {second} runs what the next word names: a grant has to name it."
-    return ""
+    if prefix[-1] == EXACTLY or _is_known(prefix):
+        return ""
+    return (
+        f"What may follow {' '.join(prefix)} is not known to be harmless: an option may run another program. Grant one "
+        "exact command instead."
+    )
 
 
-def _is_interpreter(program: str) -> bool:
-    return program.rstrip("0123456789.") in _INTERPRETERS  # python3.12 too
+def _is_known(prefix: tuple[str, ...]) -> bool:
+    if len(prefix) > 1 and prefix[1] in _SUBCOMMANDS.get(prefix[0], ()):
+        return True
+    return prefix[0] in _READERS
 
 
 def offered_prefix(command: object) -> tuple[str, ...]:
-    """The shortest prefix of this command that is worth offering; empty where there is none."""
+    """The shortest known prefix of this command, otherwise exactly the command; empty for what is no simple command."""
     words = simple_command(command) if isinstance(command, str) else None
-    if words is None or words[0].rsplit("/", 1)[-1] in _NOT_OFFERED:
+    if words is None:
         return ()
-    for length in range(1, min(3, len(words)) + 1):
-        prefix = words[:length]
-        if length > 1 and not _is_plain_word(prefix[-1]):
-            return ()
-        if not why_no_prefix(prefix):
-            return prefix
-        if prefix[-1] == "-m":
-            continue
-    return ()
+    lengths = range(1, min(2, len(words)) + 1)
+    known = (words[:length] for length in lengths if _is_known(words[:length]))
+    return next(known, (*words, EXACTLY))
 
 
-def _is_plain_word(word: str) -> bool:
-    return bool(word) and (word == "-m" or not word.startswith("-")) and len(word) < 60
+def prefix_text(prefix: tuple[str, ...]) -> str:
+    """What a prefix allows, in words."""
+    return f"exactly {shlex.join(prefix[:-1])}" if prefix[-1] == EXACTLY else f"{' '.join(prefix)} …"

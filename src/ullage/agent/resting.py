@@ -130,7 +130,7 @@ def _closed(call: OpenCall) -> list[Event]:
 
 
 def _granted(grant: Grant) -> str:
-    return " ".join((grant.tool, *grant.prefix))
+    return " ".join((grant.tool, *grant.prefix)).rstrip()
 
 
 def keep_nothing(settings: Mapping[str, object]) -> Mapping[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple
 
-from ullage.agent.grants import SHELL, Grant, covers, offered_prefix, why_no_prefix
+from ullage.agent.grants import SHELL, Grant, covers, offered_prefix, prefix_text, why_no_prefix
 from ullage.agent.loop import OpenCall
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven, Event, GrantGiven, GrantRevoked
@@ -43,7 +43,7 @@ class Question(NamedTuple):
         """What "always" would allow, in words; empty where nothing is offered."""
         if self.offer is None:
             return ""
-        return f"{' '.join(self.offer)} …" if self.offer else f"every {self.name} call"
+        return prefix_text(self.offer) if self.offer else f"every {self.name} call"
 
 
 class ScopedGrant(NamedTuple):

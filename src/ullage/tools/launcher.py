@@ -5,7 +5,7 @@
 It is the parent of all the command starts: Linux gives orphans to it (PR_SET_CHILD_SUBREAPER), so daemons that left
 their session, their group and their environment are still found. It ends them when the command ends, on SIGTERM, and
 when the program that started it disappears (the lifeline, a pipe, is closed then). The standard library alone, and no
-import of this package: it starts in some 15 ms.
+import of this package: with ``/bin/true`` it takes 70 ms on a machine where Python alone takes 20.
 
 https://man7.org/linux/man-pages/man2/prctl.2.html, https://docs.kernel.org/userspace-api/landlock.html
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ullage.agent.grants import prefix_text
 from ullage.cli.server_sentence import server_sentence
 from ullage.cli.text import Line, Span, counted, number, printable, shortened
 from ullage.cli.window_events import window_sentence
@@ -141,7 +142,7 @@ def _of_the_turn(event: Event) -> Line:
 
 def granted_words(tool: str, prefix: tuple[str, ...]) -> str:
     """What a grant allows, in words."""
-    return printable(f"{tool}: {' '.join(prefix)} …" if prefix else f"every {tool} call")
+    return printable(f"{tool}: {prefix_text(prefix)}" if prefix else f"every {tool} call")
 
 
 def _line(style: str, text: str) -> Line:

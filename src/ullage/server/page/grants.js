@@ -18,7 +18,9 @@ export class Grants {
   }
 
   line(grant) {
-    const what = grant.prefix.length ? `${grant.prefix.join(" ")} …` : `every ${grant.tool} call`;
+    const words = grant.prefix.join(" ");
+    const isExact = grant.prefix.at(-1) === "";
+    const what = words ? (isExact ? `exactly ${words.trimEnd()}` : `${words} …`) : `every ${grant.tool} call`;
     const revoke = async () => {
       await this.revoke(grant.id);
       await this.show();
