@@ -60,6 +60,11 @@ def test_a_workspace_without_a_repository_must_not_become_one(tmp_path: Path) ->
     assert git_places(tmp_path).missing == (tmp_path / ".git", tmp_path / "HEAD")
 
 
+def test_a_repository_without_a_head_does_not_keep_the_workspace_from_becoming_one(tmp_path: Path) -> None:
+    (tmp_path / ".git/hooks").mkdir(parents=True)
+    assert git_places(tmp_path) == ((tmp_path / ".git",), (tmp_path / "HEAD",), "")
+
+
 def test_what_holds_the_place_of_a_repository_counts_as_missing(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     assert tmp_path / ".git" in git_places(tmp_path).missing
@@ -97,8 +102,8 @@ def test_what_can_not_be_kept_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_names_in_an_index_that_lead_out_are_left(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
     for name in ("../out", "/etc", "a/../../b", "", "a" * 300):
-        (tmp_path / ".git").mkdir(exist_ok=True)
         (tmp_path / ".git/index").write_bytes(index_of(name))
         os.utime(tmp_path / ".git/index", ns=(0, len(name) << 30))
         assert git_places(tmp_path) == ((tmp_path / ".git",), (), "")

@@ -79,7 +79,9 @@ class _Found:
         """Everything of git's in one directory that can be written."""
         self.place = place
         self.take_worktree(place)
-        if place / GIT in self.missing:  # git then takes the directory itself for a repository, if it has a HEAD
+        git = place / GIT
+        if git in self.missing or (git.is_dir() and not _is_git_directory(git)):
+            # git then takes the directory itself for a repository, if it has a HEAD
             self.take(place / "HEAD")
         for parent in place.parents:
             self.take_submodules(parent)
