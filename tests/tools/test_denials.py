@@ -19,6 +19,8 @@ READ_ONLY = "outside the working directory and $TMPDIR files are read-only in th
         ("touch: cannot touch '/etc/new': Read-only file system", READ_ONLY),
         ("bash: /usr/lib/x: Permission denied", READ_ONLY),
         ("cat: /home/nobody-here/.ssh/id: No such file or directory", HIDDEN),
+        ("/usr/bin/bash: line 1: notes/a: Permission denied", ""),
+        ("/usr/bin/bash: line 1: /etc/new: Read-only file system", READ_ONLY),
         ("AssertionError: 1 != 2", ""),
         ("bash: line 1: foo: command not found", ""),
         ("cat: missing: No such file or directory", ""),

@@ -25,6 +25,8 @@ _REFUSED: Final = re.compile(
     r"permission denied|read-only file system|operation not permitted|\bE(?:ACCES|PERM|ROFS)\b", re.IGNORECASE
 )
 _MISSING: Final = re.compile(r"no such file or directory|not found|\bENOENT\b|cannot access", re.IGNORECASE)
+_SHELL: Final = re.compile(r"^\S*/(?:bash|sh): line \d+: ")
+"""What a shell writes before an error: its own path, which says nothing of the sandbox."""
 _PATH: Final = re.compile(r"(?<![\w/.~-])(/[^\s'\"`:;,()<>\[\]{}|*?]+)")
 
 
@@ -32,7 +34,7 @@ def denial_note(text: str, sandbox: Sandbox, root: Path) -> str:
     """Why the command may have failed; empty where the sandbox has nothing to do with it, or that is not certain."""
     if sandbox.backend(root) == "none":
         return ""
-    lines = [line[:_LONGEST_LINE] for line in text.splitlines()[-_LINES:]]
+    lines = [_SHELL.sub("", line[:_LONGEST_LINE]) for line in text.splitlines()[-_LINES:]]
     notes = []
     if sandbox.mode == "workspace" and any(_NO_NETWORK.search(line) for line in lines):
         notes.append("the sandbox has no network")
