@@ -9,7 +9,6 @@ A grant answers the question that would be asked; it gives no tool, no directory
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -109,4 +108,11 @@ def offered_prefix(command: object) -> tuple[str, ...]:
 
 def prefix_text(prefix: tuple[str, ...]) -> str:
     """What a prefix allows, in words."""
-    return f"exactly {shlex.join(prefix[:-1])}" if prefix[-1] == EXACTLY else f"{' '.join(prefix)} …"
+    return f"exactly {' '.join(map(_quoted, prefix[:-1]))}" if prefix[-1] == EXACTLY else f"{' '.join(prefix)} …"
+
+
+def _quoted(word: str) -> str:
+    """The word as a shell would take it. One with both kinds of quotes is shown in single ones."""
+    if word and not any(each in word for each in " \t;&|<>()`$\"'\\{}*?[]!#~"):
+        return word
+    return f'"{word}"' if "'" in word else f"'{word}'"
