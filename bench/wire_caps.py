@@ -5,6 +5,9 @@
 
 One process a version, both kept; they take turns, so that both meet the same machine. A round is ten calls whose answer
 comes in 200 pieces. What is compared is the CPU of the client's process (user time), a ratio for each round.
+
+With ``--instructions`` valgrind counts the instructions of the client instead, which other work on the machine does not
+change: those of six rounds without those of two, so that the start is left out.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -85,15 +89,48 @@ def compared(wire: str, url: str, before: Path, now: Path, rounds: int) -> list[
     return found
 
 
+def instructions(wire: str, url: str, source: Path) -> float:
+    """Instructions of one call. Needs valgrind."""
+
+    def collected(rounds: int) -> int:
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        done = subprocess.run(
+            [*command, sys.executable, __file__, "--child", wire, url],
+            env={**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{Path(__file__).parents[1]}", "PYTHONHASHSEED": "0"},
+            input="go\n" * rounds,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found = re.search(r"Collected : (\d+)", done.stderr)
+        assert found is not None, done.stderr
+        return int(found[1])
+
+    return (collected(6) - collected(2)) / (4 * CALLS)
+
+
+def count(before: Path, now: Path) -> None:
+    with server() as url:
+        for wire, path in PATHS.items():
+            was, is_now = (instructions(wire, url + path, source) / 1e6 for source in (before, now))
+            print(
+                f"{wire}: {was:.1f} million instructions before, {is_now:.1f} now, ratio {is_now / was:.3f}", flush=True
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=Path)
     parser.add_argument("--now", type=Path, default=Path(__file__).parents[1] / "src")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind instead")
     parser.add_argument("--child", nargs=2, metavar=("WIRE", "URL"))
     given = parser.parse_args()
     if given.child:
         asyncio.run(child(*given.child))
+        return
+    if given.instructions:
+        count(given.before, given.now)
         return
     every: list[float] = []
     with server() as url:
