@@ -60,8 +60,6 @@ from ullage.messages import Message
 from ullage.runtime.outcome import CancelAnswer
 from ullage.runtime.session import Session
 from ullage.simulators import Server, running
-from ullage.store.adopting import adopt
-from ullage.store.calibration import data_directory
 from ullage.store.sqlite import SqliteStore
 from ullage.wire.client import Client
 
@@ -84,7 +82,6 @@ class Stage(NamedTuple):
         """A copy of the session, open, with its moments."""
         path = self.file.with_name(f"{name}.db")
         shutil.copy(self.file, path)
-        adopt(path, data_directory(), keep=None)
         store = SqliteStore(path)
         strategies = [HoldingStrategy(each, moments) for each in RUNGS]
         agent = agent_on(

@@ -1,5 +1,7 @@
 """A store that somebody else made, met by a server and by a program that would run its command if they believed it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,6 @@ from ullage.runtime.hosting import Host
 from ullage.simulators import running
 from ullage.store.adopting import adopt
 from ullage.store.calibration import data_directory
-from ullage.store.ownership import ForeignStore
 
 
 def agent_of(url: str, directory: Path) -> Agent:
@@ -28,17 +29,23 @@ def agent_of(url: str, directory: Path) -> Agent:
     )
 
 
-async def test_a_store_that_was_put_in_the_place_runs_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["chat", "serve"])
+async def test_a_store_that_was_put_in_the_place_of_ones_own_is_refused(tmp_path: Path, command: str) -> None:
     marker = tmp_path / "made"
     await forge(tmp_path / "sessions.db", tmp_path / "theirs", f"touch {marker}")
-    with running(script({"text": "Calm."})) as provider:
-        async with Host(agent_of(provider.url("anthropic"), tmp_path)) as host:
-            with pytest.raises(ForeignStore):
-                await host.recover()
-        with pytest.raises(ForeignStore):
-            async with agent_of(provider.url("anthropic"), tmp_path).session(SESSION) as session:
-                await session.ask("Hello?")
-        assert not provider.exchanges
+    words = [
+        command,
+        "--store",
+        str(tmp_path / "sessions.db"),
+        "--model",
+        "anthropic:claude-haiku-4-5",
+        "--tools",
+        "shell",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "ullage", *words], input="hi", capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 2 and "`ullage adopt " in done.stderr
     assert not marker.exists()
 
 

@@ -19,8 +19,6 @@ from ullage.messages import Message, TextPart
 from ullage.runtime.agent import Agent
 from ullage.simulators import Scenario, running
 from ullage.simulators.server import Server
-from ullage.store.adopting import adopt
-from ullage.store.calibration import data_directory
 from ullage.store.export import export_file, import_file
 from ullage.store.sqlite import SqliteStore
 from ullage.tools.functions import tool
@@ -85,7 +83,6 @@ def other_json(body: bytes) -> object:
 def copied(path: Path, to: Path) -> None:
     with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(to)) as other:
         database.backup(other)
-    adopt(to, data_directory(), keep=None)
 
 
 def body_of(path: Path, seq: int) -> object:

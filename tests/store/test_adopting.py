@@ -11,7 +11,7 @@ from ullage.agent.resting import keep_nothing
 from ullage.errors import StoreUnavailable
 from ullage.events import Imported
 from ullage.store.adopting import adopt
-from ullage.store.ownership import ForeignStore
+from ullage.store.ownership import ForeignStore, require_own
 from ullage.store.sqlite import SqliteStore
 
 
@@ -69,10 +69,8 @@ async def test_a_store_with_anything_of_its_own_is_not_taken_over(tmp_path: Path
     for keep in (None, keep_nothing):
         with pytest.raises(StoreUnavailable, match="no store as Ullage makes them"):
             adopt(path, tmp_path / "mine", keep=keep)
-    store = SqliteStore(path, data=tmp_path / "mine")
     with pytest.raises(ForeignStore):
-        await store.sessions()
-    await store.close()
+        require_own(path, tmp_path / "mine")
 
 
 def test_what_is_no_store_is_named(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ async def test_a_truncated_log_opens_with_all_that_was_whole_in_it(tmp_path: Pat
         wal = path.with_name("s.db-wal").read_bytes()[:cut]
         copy.with_name(f"{copy.name}-wal").write_bytes(wal)
         whole = sum(size <= cut for size in sizes)
-        found = SqliteStore(copy, data=tmp_path)
+        found = SqliteStore(copy)
         try:
             assert len(await found.read("s")) == whole
         except UllageError as problem:

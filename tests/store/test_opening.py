@@ -102,12 +102,12 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
 def test_one_that_another_turned_away_tries_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare, refusals = opening._prepare, iter([True, True, False])
 
-    def busy_at_first(database: sqlite3.Connection, path: Path, data: Path) -> None:
+    def busy_at_first(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
         if next(refusals):
             problem = sqlite3.OperationalError("database is locked")
             problem.sqlite_errorcode = sqlite3.SQLITE_BUSY
             raise problem
-        prepare(database, path, data)
+        prepare(database, path, mark)
 
     monkeypatch.setattr(opening, "_prepare", busy_at_first)
     with closing(open_for_writing(tmp_path / "s.db")) as database:

@@ -8,7 +8,7 @@ import pytest
 
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnStarted
-from ullage.store.ownership import SECRET, ForeignStore
+from ullage.store.ownership import SECRET, ForeignStore, require_own
 from ullage.store.sqlite import SqliteStore
 
 
@@ -18,52 +18,47 @@ async def made(path: Path, data: Path) -> None:
     await store.close()
 
 
-async def opens(path: Path, data: Path) -> bool:
-    store = SqliteStore(path, data=data)
+def is_own(path: Path, data: Path) -> bool:
     try:
-        return [row.id for row in await store.sessions()] == ["s"]
+        require_own(path, data)
     except ForeignStore:
         return False
-    finally:
-        await store.close()
+    return True
 
 
-async def test_a_store_opens_again_where_its_user_made_it(tmp_path: Path) -> None:
+async def test_a_store_is_ones_own_where_its_user_made_it(tmp_path: Path) -> None:
     await made(tmp_path / "s.db", tmp_path / "data")
-    assert await opens(tmp_path / "s.db", tmp_path / "data")
+    assert is_own(tmp_path / "s.db", tmp_path / "data")
 
 
-async def test_a_backup_opens_in_the_place_of_the_store_it_was_made_of(tmp_path: Path) -> None:
+async def test_a_backup_is_ones_own_in_the_place_of_the_store_it_was_made_of(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     await made(path, tmp_path / "data")
     with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(tmp_path / "backup.db")) as backup:
         database.backup(backup)
     os.replace(tmp_path / "backup.db", path)
-    assert await opens(path, tmp_path / "data")
+    assert is_own(path, tmp_path / "data")
 
 
 async def test_a_data_directory_is_moved_with_its_store(tmp_path: Path) -> None:
     await made(tmp_path / "data" / "sessions.db", tmp_path / "data")
     shutil.move(tmp_path / "data", tmp_path / "moved")
-    assert await opens(tmp_path / "moved" / "sessions.db", tmp_path / "moved")
+    assert is_own(tmp_path / "moved" / "sessions.db", tmp_path / "moved")
 
 
-async def test_another_persons_store_is_not_opened_and_not_changed(tmp_path: Path) -> None:
+async def test_another_persons_store_is_refused_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     await made(path, tmp_path / "theirs")
     before = path.read_bytes()
-    assert not await opens(path, tmp_path / "mine")
-    store = SqliteStore(path, data=tmp_path / "mine")
     with pytest.raises(ForeignStore, match="`ullage adopt "):
-        await store.acquire("s", "o", ttl_s=1)
-    await store.close()
+        require_own(path, tmp_path / "mine")
     assert path.read_bytes() == before
 
 
-async def test_a_store_that_was_moved_is_not_opened(tmp_path: Path) -> None:
+async def test_a_store_that_was_moved_is_refused(tmp_path: Path) -> None:
     await made(tmp_path / "s.db", tmp_path / "data")
     shutil.move(tmp_path / "s.db", tmp_path / "moved.db")
-    assert not await opens(tmp_path / "moved.db", tmp_path / "data")
+    assert not is_own(tmp_path / "moved.db", tmp_path / "data")
 
 
 async def test_a_mark_that_is_no_mark_is_none(tmp_path: Path) -> None:
@@ -71,7 +66,7 @@ async def test_a_mark_that_is_no_mark_is_none(tmp_path: Path) -> None:
     for script in ("UPDATE mark SET value = 'text'", "DELETE FROM mark", "DROP TABLE mark"):
         with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
             database.execute(script)
-        assert not await opens(tmp_path / "s.db", tmp_path / "data")
+        assert not is_own(tmp_path / "s.db", tmp_path / "data")
 
 
 async def test_a_secret_is_the_users_alone_and_another_file_in_its_place_is_named(tmp_path: Path) -> None:
@@ -80,12 +75,17 @@ async def test_a_secret_is_the_users_alone_and_another_file_in_its_place_is_name
     assert (data / SECRET).stat().st_mode & 0o777 == 0o600
     (data / SECRET).write_bytes(b"short")
     with pytest.raises(StoreUnavailable, match="is not the secret that Ullage made"):
-        await opens(tmp_path / "s.db", data)
+        require_own(tmp_path / "s.db", data)
 
 
-async def test_without_a_data_directory_nothing_is_stored(tmp_path: Path) -> None:
+async def test_a_store_that_a_program_names_needs_no_data_directory(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
-    store = SqliteStore(tmp_path / "s.db", data=tmp_path / "data")
-    with pytest.raises(StoreUnavailable, match="store-secret"):
-        await store.create("s")
-    await store.close()
+    await made(tmp_path / "s.db", tmp_path / "data")
+    with pytest.raises(ForeignStore):
+        require_own(tmp_path / "s.db", tmp_path / "data")
+
+
+def test_a_store_that_is_yet_to_be_made_is_ones_own(tmp_path: Path) -> None:
+    assert is_own(tmp_path / "s.db", tmp_path / "data")
+    (tmp_path / "s.db").touch()
+    assert is_own(tmp_path / "s.db", tmp_path / "data")

@@ -116,7 +116,7 @@ def _perform(options: argparse.Namespace) -> int:
 
             return watch(options)
         case "adopt":
-            from ullage.cli.adopt import run as adopt
+            from ullage.cli.stores import run as adopt
 
             return adopt(options)
         case "trust":

@@ -26,6 +26,7 @@ from ullage.cli.agent_options import (
     warn_of,
 )
 from ullage.cli.chat.simulated import simulated
+from ullage.cli.stores import store_at
 from ullage.cli.trusting import project_settings
 from ullage.errors import MissingExtra, SettingError
 from ullage.runtime.agent import Agent
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             simulation = stack.enter_context(simulated(args.scenario, root=args.root, base_url=args.base_url))
             args.tools = args.tools or LOOKING
             environment = simulation.within(environment)
-        store = SqliteStore(Path(args.store).expanduser() if args.store else data_directory(environment) / FILE)
+        store = SqliteStore(store_at(args.store) if args.store else data_directory(environment) / FILE)
         tokens = TokenStore(Path(args.tokens).expanduser() if args.tokens else data_directory(environment) / TOKENS)
         has_token = bool(token) or bool(tokens.read())
         _log_without_secrets(environment, token)

@@ -13,8 +13,8 @@ from ullage.events import Imported, QueueLeft
 from ullage.store.failures import failure
 from ullage.store.head import head
 from ullage.store.ledger import read, write
-from ullage.store.opening import bring_up_to_date, connect, schema_of, tables_of, version_of
-from ullage.store.ownership import mark_of, set_mark
+from ullage.store.opening import bring_up_to_date, connect, schema_of, set_mark, tables_of, version_of
+from ullage.store.ownership import mark_of
 from ullage.store.transaction import Transaction
 
 

@@ -13,9 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ullage.errors import StoreUnavailable
-from ullage.store.calibration import data_directory
 from ullage.store.failures import ReadOnlyStore, failure, primary_code, unusable
-from ullage.store.ownership import ForeignStore, is_own, mark_of, set_mark
 from ullage.store.statements import migrations, schema
 
 VERSION = 2
@@ -34,11 +32,10 @@ _FOR_ALL = (
 )
 
 
-def open_for_writing(path: Path, data: Path | None = None) -> sqlite3.Connection:
+def open_for_writing(path: Path, mark: bytes = b"") -> sqlite3.Connection:
     """The connection of the writer; makes the file and its directory where they are missing, private to the user.
 
-    ``data`` is the user's data directory, whose secret marks the user's own stores. Raises ``ForeignStore`` for a
-    database without the mark, ``StoreUnavailable``.
+    ``mark`` is what a new one carries (see ``store/ownership.py``). Raises ``StoreUnavailable``.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         oldest = ".".join(map(str, OLDEST_SQLITE))
@@ -52,7 +49,7 @@ def open_for_writing(path: Path, data: Path | None = None) -> sqlite3.Connection
     try:
         database = connect(path, "mode=rw")
         try:
-            _prepare_patiently(database, path, data_directory() if data is None else data)
+            _prepare_patiently(database, path, mark)
         except BaseException:
             database.close()
             raise
@@ -107,7 +104,7 @@ def bring_up_to_date(database: sqlite3.Connection, path: Path, mark: bytes, *, b
         raise
 
 
-def _prepare_patiently(database: sqlite3.Connection, path: Path, data: Path) -> None:
+def _prepare_patiently(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
     """Again while another process prepares the same file, from which one can be turned away at once.
 
     The change to WAL wants the file alone, and where two want that neither waits: SQLite calls no busy handler that
@@ -116,20 +113,17 @@ def _prepare_patiently(database: sqlite3.Connection, path: Path, data: Path) -> 
     end = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
-            return _prepare(database, path, data)
+            return _prepare(database, path, mark)
         except sqlite3.OperationalError as problem:
             if primary_code(problem) != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
                 raise
         time.sleep(0.01)
 
 
-def _prepare(database: sqlite3.Connection, path: Path, data: Path) -> None:
+def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
     _check(database, path, version_of(database))
     if not os.access(path, os.W_OK):
         raise ReadOnlyStore(f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere.")
-    if _has_tables(database) and not is_own(database, path, data):
-        raise ForeignStore(path)
-    mark = mark_of(path, data)
     if _page_count(database) == 0:
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         # Before the log is in use, so that the file itself says from its first moment whose it is.
@@ -184,6 +178,13 @@ def _check(database: sqlite3.Connection, path: Path, version: int) -> None:
         raise StoreUnavailable(
             f"{path} is the database of another program. Point ULLAGE_DATA to another directory. Nothing was changed."
         )
+
+
+def set_mark(database: sqlite3.Connection, mark: bytes) -> None:
+    """Say whose the database is, within the caller's transaction."""
+    database.execute("DELETE FROM mark")
+    if mark:
+        database.execute("INSERT INTO mark (value) VALUES (?)", (mark,))
 
 
 def _run(database: sqlite3.Connection, script: str) -> None:

@@ -1,8 +1,9 @@
-"""Whose store a database file is: only the user's own is opened to work in.
+"""Whose store a database file is: a command that was told of one with ``--store`` works in the user's own alone.
 
 An approval that a store holds lets a command run, and a server resumes what the store left unfinished. So a database
 outside the user's data directory carries a mark, made of a secret in that directory and of the file's place. Somebody
-who can only put a file at the place doesn't know the mark. ``store/adopting.py`` takes over a store without it.
+who can only put a file at the place doesn't know the mark. ``store/adopting.py`` takes over a store without it. A
+program that names a store is believed: it could run the command itself.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import shlex
 import sqlite3
 import stat
 import tempfile
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
 from ullage.errors import StoreUnavailable
 from ullage.store.failures import unusable
+from ullage.store.opening import open_for_reading
 
 SECRET: Final = "store-secret"  # noqa: S105 - the name of a file
 """Its name in the user's data directory."""
@@ -46,23 +48,19 @@ def mark_of(path: Path, data: Path) -> bytes:
     return hmac.digest(_secret(data), os.fsencode(path.resolve()), "sha256")
 
 
-def is_own(database: sqlite3.Connection, path: Path, data: Path) -> bool:
-    """Whether the database lies in the user's data directory, or carries the mark of this user and place."""
-    if path.resolve().is_relative_to(data.resolve()):
-        return True
-    try:
+def require_own(path: Path, data: Path) -> None:
+    """Raise ``ForeignStore`` unless there is no such file yet, or it is the user's own.
+
+    It is where it lies in the user's data directory, or carries the mark of this user and place.
+    """
+    if not path.exists() or path.stat().st_size == 0 or path.resolve().is_relative_to(data.resolve()):
+        return
+    row = None
+    with suppress(sqlite3.OperationalError), closing(open_for_reading(path)) as database:
         row = database.execute("SELECT value FROM mark").fetchone()
-    except sqlite3.OperationalError:
-        return False
-    if not (data / SECRET).exists():
-        return False
-    return row is not None and isinstance(row[0], bytes) and hmac.compare_digest(row[0], mark_of(path, data))
-
-
-def set_mark(database: sqlite3.Connection, mark: bytes) -> None:
-    """Make the database the user's own, within the caller's transaction."""
-    database.execute("DELETE FROM mark")
-    database.execute("INSERT INTO mark (value) VALUES (?)", (mark,))
+    mark = row[0] if row is not None and (data / SECRET).exists() else None
+    if not isinstance(mark, bytes) or not hmac.compare_digest(mark, mark_of(path, data)):
+        raise ForeignStore(path)
 
 
 def _secret(data: Path) -> bytes:

@@ -43,10 +43,10 @@ READERS = 3
 class SqliteStore:
     """A ``Store`` (see ``ullage.store.store``) in the file ``path``; without one in the user's data directory.
 
-    ``data`` is that directory where it is not the process's own. Nothing is opened before it is used; a file that
-    is not this user's store then raises ``ForeignStore`` (see ``ullage.store.ownership``). Usable from several event
-    loops and threads; any number of processes may use one file. Close it, or what is waiting is written when the
-    process ends.
+    ``data`` is that directory where it is not the process's own. Nothing is opened before it is used. What the file
+    holds is believed, its approvals too: name no file of somebody else's (``ullage.store.ownership``). Usable from
+    several event loops and threads; any number of processes may use one file. Close it, or what is waiting is written
+    when the process ends.
     """
 
     def __init__(self, path: Path | None = None, *, data: Path | None = None) -> None:

@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.failures import UNREADABLE, damaged, failure, primary_code
 from ullage.store.opening import open_for_writing
+from ullage.store.ownership import mark_of
 from ullage.store.statements import statements
 from ullage.store.transaction import Change, Transaction
 
@@ -239,10 +240,16 @@ class Writer:
             write.problem = problem
         database.execute("RELEASE one")
 
+    def _mark(self) -> bytes:
+        """The mark of a new store; none where the user has no data directory that can be written."""
+        with suppress(StoreUnavailable):
+            return b"" if self._data is None else mark_of(self.path, self._data)
+        return b""
+
     def _opened(self) -> sqlite3.Connection:
         """The connection. Raises ``StoreUnavailable`` when its file is no longer the one that was opened."""
         if self._database is None:
-            self._database = open_for_writing(self.path, self._data)
+            self._database = open_for_writing(self.path, self._mark())
             self._inode = os.stat(self.path).st_ino
             self.was_opened = True
         try:

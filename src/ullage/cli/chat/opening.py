@@ -18,6 +18,7 @@ from ullage.cli.agent_options import (
 )
 from ullage.cli.chat.simulated import Simulated
 from ullage.cli.sessions import SHORTEST_ID
+from ullage.cli.stores import store_at
 from ullage.cli.trusting import project_settings
 from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.runtime.agent import Agent
@@ -38,7 +39,7 @@ def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Ag
         args.model or "",
         environment=environment_for(os.environ, simulated),
         system=args.system,
-        store=args.store,
+        store=store_at(args.store) if args.store else None,
         config=project_settings(os.environ) if simulated is None else (),
         root=None if args.root is None else Path(args.root).expanduser().resolve(),
         **tools_settings(args),

@@ -1,4 +1,4 @@
-"""``ullage adopt``: takes over a store that somebody else made, or that its owner moved."""
+"""The option ``--store``, and ``ullage adopt``, which takes over a store that somebody else made or its owner moved."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from ullage.cli.text import counted, printable
 from ullage.runtime.copying import harmless
 from ullage.store.adopting import adopt
 from ullage.store.calibration import data_directory
+from ullage.store.ownership import require_own
+
+
+def store_at(name: str) -> Path:
+    """The file that ``--store`` names. Raises ``ForeignStore`` where somebody else made it."""
+    path = Path(name).expanduser()
+    require_own(path, data_directory())
+    return path
 
 
 def run(args: argparse.Namespace) -> int:
