@@ -67,12 +67,11 @@ async def picture() -> str:
         os.environ.pop("NO_COLOR", None)
         double = Simulated(MODEL, {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": server.url("anthropic")})
         environment = environment_for({}, double)
-        agent = Agent(environment=environment, store=Path(place) / "sessions.db", config=False)
+        launch: dict[str, Any] = {"root": f"{place}/cellar", "tools": ("read", "search", "edit")}
+        agent = Agent(environment=environment, store=Path(place) / "sessions.db", config=False, **launch)
         shared = await agent.enter()
         async with Host(agent) as host:
-            tools = ("read", "search", "edit")
-            settings = {"model": MODEL, "window": 200_000, "root": f"{place}/cellar", "tools": tools}
-            session = await host.begin("cellar", settings)
+            session = await host.begin("cellar", {"model": MODEL, "window": 200_000})
             app = Chat(host, shared.store, session, environment)
             async with app.run_test(size=SIZE) as pilot:
                 drawn = await _play(app, pilot)
