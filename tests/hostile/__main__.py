@@ -91,31 +91,43 @@ def kill_rows(kept: Path) -> list[Row]:
 
 
 def file_rows(kept: Path) -> list[Row]:
-    """The attacks that are tests, run once."""
-    if not kept.exists():
-        kept.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in tested_rows()))
-    return [msgspec.json.decode(line, type=Row) for line in kept.read_bytes().splitlines()]
+    """The attacks that are tests: one run of pytest for each group that the file does not hold yet."""
+    rows = [msgspec.json.decode(line, type=Row) for line in kept.read_bytes().splitlines()] if kept.exists() else []
+    done = {row.group for row in rows}
+    with kept.open("ab") as out:
+        for group in (*TABLES, *OTHERS):
+            made = [] if group in done else table_rows(group) if group in TABLES else [other_row(group)]
+            out.writelines(msgspec.json.encode(row) + b"\n" for row in made)
+            out.flush()
+            rows += made
+    order = [*TABLES, *OTHERS]
+    return sorted(rows, key=lambda row: order.index(row.group))
 
 
-def tested_rows() -> list[Row]:
-    """The attacks that are tests: one run of pytest for each group."""
-    does = {(each.group, each.name): each.does for each in expected_rows()}
-    rows: list[Row] = []
-    for group, path in TABLES.items():
-        for name, passed, problem in outcomes([path]):
-            if (group, name) in does:
-                problems = [problem] if problem else []
-                rows.append(
-                    Row(
-                        group=group, name=name, does=does[group, name], tried=1, survived=int(passed), problems=problems
-                    )
-                )
-    for group, (what, paths) in OTHERS.items():
-        found = outcomes([path for path in paths if (ROOT / path).exists()])
-        row = Row(group=group, name=group, does=what, tried=len(found), survived=sum(passed for _, passed, _ in found))
-        row.problems = [f"{name}: {problem}" for name, _, problem in found if problem]
-        rows.append(row)
-    return rows
+def table_rows(group: str) -> list[Row]:
+    """A row for each test of a group whose tests are one attack each."""
+    does = {each.name: each.does for each in expected_rows() if each.group == group}
+    return [
+        Row(
+            group=group,
+            name=name,
+            does=does[name],
+            tried=1,
+            survived=int(passed),
+            problems=[problem] if problem else [],
+        )
+        for name, passed, problem in outcomes([TABLES[group]])
+        if name in does
+    ]
+
+
+def other_row(group: str) -> Row:
+    """One row for all tests of a group that stand beside the code."""
+    what, paths = OTHERS[group]
+    found = outcomes([path for path in paths if (ROOT / path).exists()])
+    problems = [f"{name}: {problem}" for name, _, problem in found if problem]
+    survived = sum(passed for _, passed, _ in found)
+    return Row(group=group, name=group, does=what, tried=len(found), survived=survived, problems=problems)
 
 
 def outcomes(paths: Sequence[str]) -> list[tuple[str, bool, str]]:
@@ -139,18 +151,19 @@ def outcomes(paths: Sequence[str]) -> list[tuple[str, bool, str]]:
     return found
 
 
-def write_pages(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
-    """The tables into the two pages."""
+def write_pages(rows: Sequence[Row], verdicts: Sequence[Verdict], *, at_once: bool) -> None:
+    """The tables into the two pages. ``at_once``: nothing was kept from an earlier run."""
     highest_stall = max(stall_ms(verdict) for verdict in verdicts)
     highest_memory = max(verdict.memory_mb for verdict in verdicts)
     longest = max(verdict.seconds for verdict in verdicts)
     version = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )
+    runs = "" if at_once else "in several runs up to "
     made = (
-        f"`make attack`, {datetime.now(UTC):%d %B %Y}, commit {version.stdout.strip()}, {os.cpu_count()} cores, load "
-        f"{os.getloadavg()[2]:.0f} from other work. The longest stall of the event loop was {highest_stall:,.0f} ms, "
-        f"the most memory {highest_memory:,.0f} MB, the longest turn {longest:.1f} s."
+        f"`make attack`, {runs}{datetime.now(UTC):%d %B %Y}, commit {version.stdout.strip()}, {os.cpu_count()} cores, "
+        f"load average {os.getloadavg()[2]:.0f} with the attacks themselves. The longest stall of the event loop was "
+        f"{highest_stall:,.0f} ms, the most memory {highest_memory:,.0f} MB, the longest turn {longest:.1f} s."
     )
     page = between(SUMMARY_PAGE.read_text("utf-8"), "attacks", [made, "", *summary(rows)])
     before = read_verdicts(BEFORE)
@@ -188,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.only in (None, "kills"):
             rows += kill_rows(kept / "kills.jsonl")
     if given.only is None:
-        write_pages(rows, verdicts)
+        write_pages(rows, verdicts, at_once=given.keep is None)
     for line in summary(rows):
         say(line)
     for row in rows:
