@@ -4,10 +4,12 @@ import json
 import os
 import pty
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,15 @@ def test_a_session_is_gone_on_with_in_another_process(
     run(server, environment, tmp_path, "What is a cask?", "--session", "s")
     ended = run(server, environment, tmp_path, "And now?", "--session", "s", "--json")
     assert json.loads(ended.stdout)["reading"]["spend"]["by_purpose"]["main"]["calls"] == 2
+
+
+def test_events_that_are_damaged_are_named(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
+    first = json.loads(run(server, environment, tmp_path, "--json", "hello").stdout)
+    with closing(sqlite3.connect(tmp_path / "data" / "sessions.db")) as database, database:
+        database.execute("UPDATE events SET body = substr(body, 1, length(body) / 2) WHERE seq = 2")
+    again = run(server, environment, tmp_path, "--session", first["session"], "and again")
+    assert again.returncode == 0 and again.stdout == "A cask is a barrel.\n"
+    assert "Warning: events of this session can't be read and are left out: 2." in again.stderr
 
 
 def test_there_are_no_tools_unless_they_are_asked_for(

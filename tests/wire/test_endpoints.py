@@ -66,6 +66,8 @@ def test_a_misspelled_provider_is_refused_and_the_right_one_named() -> None:
     assert local.base_url.startswith("http://127.0.0.1:1")
     with pytest.raises(SettingError, match="No provider is known for 'deepseek-r1:7b'"):
         endpoint_for("deepseek-r1:7b", environment=keys())
+    with pytest.raises(SettingError, match="No model is set"):
+        endpoint_for("", environment=keys())
 
 
 def test_a_missing_key_names_its_variable() -> None:

@@ -50,9 +50,12 @@ def warn_of(agent: Agent) -> None:
 
 
 async def warn_of_left_out(session: Session) -> None:
-    """Say on standard error what of an opened session's own settings does not count, where any does not."""
+    """Say on standard error what of an opened session does not count: settings of its own, and damaged events."""
     if line := await left_out_line(session):
         print(f"Note: {line}", file=sys.stderr)
+    if damaged := (await session.look()).ledger.loop.damaged:
+        rows = ", ".join(f"{seq:,}" for seq in damaged)
+        print(f"Warning: events of this session can't be read and are left out: {rows}.", file=sys.stderr)
 
 
 async def left_out_line(session: Session) -> str:

@@ -295,6 +295,8 @@ def provider_of(model: str, *, base_url: str = "", wire: str = "") -> tuple[Prov
         raise SettingError(f"No provider is named {model.partition(':')[0]!r}. Did you mean {meant!r}?")
     if not name and not base_url:
         known = ", ".join(f"{one.name}:…" for one in PROVIDERS)
+        if not model:
+            raise SettingError(f"No model is set. Name one with its provider ({known}).")
         raise SettingError(
             f"No provider is known for {model!r}. Name one ({known}), or give its address with base_url."
         )
