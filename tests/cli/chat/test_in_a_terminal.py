@@ -40,7 +40,7 @@ def chat(place: Path, *more: str, width: int = 80, height: int = 24, **environme
 
 async def stored(place: Path, session: str) -> list[Event]:
     """The session's events, read past the program."""
-    store = SqliteStore(place / "data" / "simulated" / "sessions.db")
+    store = SqliteStore(place / "data" / "simulated" / "sessions.db", data=place / "data")
     try:
         return await store.read(session)
     finally:
