@@ -224,6 +224,15 @@ class Process:
         """A client of it."""
         return Api(base_url=self.url, timeout=WAIT_S)
 
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """The process stands still as long as the block lasts."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """End it as a power cut would, but for the disk."""
         self._process.kill()

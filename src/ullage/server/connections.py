@@ -51,13 +51,20 @@ RESERVED: Final = 32
 """File descriptors kept for the store, the providers and the tools, where that is at most half of those left."""
 
 
+QUEUED: Final = 1_024
+"""Connections that the system holds until they are accepted."""
+
+UNDER_WAY: Final = 4
+"""Rounds of accepted connections that the event loop has open before the first of them is looked at, or one more."""
+
+
 class Room(NamedTuple):
-    """How many connections there may be, how many of them may be streams, and how many may wait to be accepted."""
+    """How many connections there may be, how many of them may be streams, and how many are accepted in one round."""
 
     connections: int
     streams: int
     streams_of_one: int
-    backlog: int
+    at_once: int
 
 
 def room(descriptors: int, used: int) -> Room:
@@ -70,7 +77,7 @@ def room(descriptors: int, used: int) -> Room:
     reserved = min(RESERVED, left // 2)
     connections = min(left - reserved, MOST_CONNECTIONS)
     streams = connections * 3 // 4
-    return Room(connections, streams, max(streams // 2, 1), max(min(reserved // 2, 2_048), 4))
+    return Room(connections, streams, max(streams // 2, 1), max(reserved // (2 * UNDER_WAY), 1))
 
 
 def room_of_process() -> Room:

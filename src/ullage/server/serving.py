@@ -16,7 +16,7 @@ import uvicorn
 from ullage.errors import SettingError
 from ullage.server.admission import HEAD_BYTES
 from ullage.server.app import Application
-from ullage.server.connections import IDLE_S, TimeLimits, protocol
+from ullage.server.connections import IDLE_S, QUEUED, TimeLimits, protocol
 from ullage.server.guard import LOOPBACK
 
 GRACE_S: Final = 10
@@ -72,7 +72,7 @@ class Server(uvicorn.Server):
             application.asgi,
             http=protocol(limits or TimeLimits(), application.room.connections),
             h11_max_incomplete_event_size=HEAD_BYTES,
-            backlog=application.room.backlog,
+            backlog=application.room.at_once,  # asyncio accepts as many in one round
             proxy_headers=False,  # any client could claim another address and another scheme
             lifespan="on",
             ws="none",
@@ -84,6 +84,12 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._closing = application.closing
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See ``uvicorn.Server.startup``."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(QUEUED)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See ``uvicorn.Server.shutdown``."""
