@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ullage.cli.agent_options import agent_with_instructions, endpoint_settings, tools_settings
+from ullage.cli.agent_options import agent_with_instructions, endpoint_settings, tools_settings, warn_of
 from ullage.cli.parser import parser
 from ullage.cli.run import agent_of
 
@@ -73,3 +73,15 @@ def test_what_changes_things_asks_first_in_run_unless_a_file_or_a_variable_says_
     file.write_text('approve = ["shell"]\nmax_steps = 3\n')
     assert agent_of(asked).settings.approve == ("shell",)
     assert agent_of(asked).settings.max_steps == 3
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_a_root_that_holds_the_home_directory_is_named_as_the_cause(
+    yes: bool, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_of(agent_of(options("run", "hello", "--tools", "shell", "--root", str(place))), yes=yes)
+    (warning,) = capsys.readouterr().err.splitlines()
+    assert warning == (
+        f"Warning: Commands of shell are not confined, so each one needs approval: {place} holds the home directory, "
+        "with files that start programs and hold keys; choose another --root, such as the directory of one project."
+    ) + (" --yes gives it without asking." if yes else "")

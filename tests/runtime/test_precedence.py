@@ -149,6 +149,15 @@ def test_directories_of_a_file_are_relative_to_it() -> None:
     assert resolve({}, {}, [user(trusted=["sub", "/x"])], {}).settings.trusted == (Path("/home/me/sub"), Path("/x"))
 
 
+@pytest.mark.parametrize("key", ["sandbox_read", "sandbox_write"])
+def test_opened_places_mean_the_same_wherever_the_program_is_started(key: str) -> None:
+    for places in ([".git"], ["/x", "./sub"], "sub"):
+        with pytest.raises(SettingError, match=rf"{key}.*absolute path or one that begins with ~/"):
+            resolve({key: places}, {}, [], {})
+    settings = resolve({}, {}, [user(**{key: ["~/work/kettle/.git", "/x"]})], {}).settings
+    assert getattr(settings, key) == (Path.home() / "work/kettle/.git", Path("/x"))
+
+
 def test_variables_are_read_as_people_write_them() -> None:
     environment = {
         "ULLAGE_WINDOW": "1M", "ULLAGE_AUTO": "off", "ULLAGE_TOOLS": "shell,edit", "ULLAGE_BUDGET_USD": "none",

@@ -21,6 +21,8 @@ READ_ONLY = "outside the working directory and $TMPDIR files are read-only in th
         ("cat: /home/nobody-here/.ssh/id: No such file or directory", HIDDEN),
         ("/usr/bin/bash: line 1: notes/a: Permission denied", ""),
         ("/usr/bin/bash: line 1: /etc/new: Read-only file system", READ_ONLY),
+        ("bash: line 1: /nobody-here/new: Read-only file system", READ_ONLY),
+        ("bash: line 1: /nobody-here/new: Permission denied", HIDDEN),
         ("AssertionError: 1 != 2", ""),
         ("bash: line 1: foo: command not found", ""),
         ("cat: missing: No such file or directory", ""),
@@ -43,3 +45,18 @@ def test_with_the_network_or_without_a_sandbox_nothing_is_said_of_it(tmp_path: P
     text = "Could not resolve host: x"
     assert denial_note(text, Sandbox(mode="workspace+network"), tmp_path) == ""
     assert denial_note(text, Sandbox(mode="off"), tmp_path) == ""
+
+
+def test_a_command_that_did_not_fail_is_told_only_of_what_is_read_only(tmp_path: Path) -> None:
+    for line in ("Could not resolve host: x", "cat: /nobody-here/x: not found", "bash: /usr/lib/x: Permission denied"):
+        assert denial_note(line, Sandbox(), tmp_path, failed=False) == ""
+    assert denial_note("touch: '/etc/new': Read-only file system", Sandbox(), tmp_path, failed=False) == READ_ONLY
+
+
+def test_a_repository_is_named_as_the_setting_takes_it(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/.git").write_text("gitdir: ../kept")
+    note = denial_note("fatal: sub/.git: Read-only file system", Sandbox(), tmp_path)
+    assert f'a person can run that git command, or open it to commands with sandbox_write = ["{tmp_path}/kept"]' in note
+    nothing = denial_note("fatal: .git: Read-only file system", Sandbox(), tmp_path)
+    assert nothing.endswith("a person can run that git command")

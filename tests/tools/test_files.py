@@ -1,4 +1,5 @@
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from tests.tools.mcp_server import PNG
 from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS
 from ullage.tools.files import LONGEST_LINE, edit, list_directory, read, write
+from ullage.tools.paths import InsideRepository
 from ullage.tools.tool import ToolError
 
 
@@ -206,3 +208,56 @@ def test_what_is_no_plain_file_is_neither_read_nor_waited_for(tmp_path: Path) ->
     assert list_directory(tmp_path, ".", 1).text == "pipe  0 bytes (no plain file)"
     with pytest.raises(ToolError, match="no plain file"):
         read(tmp_path, "pipe", 1, 1)
+
+
+def tree(root: Path) -> dict[str, bytes | None]:
+    return {str(each): each.read_bytes() if each.is_file() else None for each in root.rglob("*")}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/config", ".git/hooks/pre-commit", ".git", ".GIT/config", "./src/../.git/config", "src/.Git/config",
+        ".git/../x", "link/config", "indirect/link/config", "module/.git", "leads/.git", "new/deep/.git/config",
+        "elsewhere/config", "elsewhere/hooks/pre-commit", "bare/HEAD", "almost/refs/x", "almost/REFS/x", "HEAD",
+        "worktree/config", "pointed/commondir",
+    ],
+)  # fmt: skip
+def test_nothing_of_a_repository_is_written(path: str, root: Path) -> None:
+    """Settings and hooks are programs that the user's next git command runs, outside the sandbox."""
+    subprocess.run(["git", "init", "-q", root], check=True)
+    for each in ("src", "module", "leads", "indirect"):
+        (root / each).mkdir()
+    subprocess.run(["git", "init", "-q", f"--separate-git-dir={root}/elsewhere", root / "leads"], check=True)
+    subprocess.run(["git", "init", "-q", "--bare", root / "bare"], check=True)
+    (root / "link").symlink_to(".git")
+    (root / "indirect/link").symlink_to(root / "link")
+    (root / "almost/objects").mkdir(parents=True)
+    (root / "almost/HEAD").touch()
+    for each in ("worktree/HEAD", "worktree/commondir", "pointed/HEAD"):
+        (root / each).parent.mkdir(exist_ok=True)
+        (root / each).touch()
+    before = tree(root)
+    for absolute in (path, f"{root}/{path}"):
+        with pytest.raises(InsideRepository, match="Ask the person"):
+            write(root, absolute, "[core]\n\tfsmonitor = touch /tmp/owned\n")
+        with pytest.raises(InsideRepository, match="Ask the person"):
+            edit(root, absolute, "a", "b", False)
+    assert tree(root) == before
+
+
+def test_no_root_inside_a_repository_is_written(root: Path) -> None:
+    subprocess.run(["git", "init", "-q", root], check=True)
+    subprocess.run(["git", "init", "-q", "--bare", root / "bare"], check=True)
+    (root / "link").symlink_to(".git")
+    for inside in (".git", ".git/hooks", "link", "bare"):
+        with pytest.raises(InsideRepository):
+            write(root / inside, "config", "")
+
+
+@pytest.mark.parametrize("path", [".gitignore", ".github/workflows/a.yml", "src/HEAD", "objects/x", "a.git/x", "refs"])
+def test_files_that_are_only_named_like_it_are_written(path: str, root: Path) -> None:
+    subprocess.run(["git", "init", "-q", root], check=True)
+    write(root, path, "x")
+    assert (root / path).read_text() == "x"
+    assert "1\t" in read(root, ".git/config", 1, 10).text

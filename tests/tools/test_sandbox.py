@@ -38,7 +38,9 @@ async def test_landlock_refuses_a_workspace_that_holds_the_store(tmp_path: Path)
     store = tmp_path / "s.db"
     store.touch()
     sandbox = Sandbox(backends=("landlock",), stores=(store,))
-    assert sandbox.weakness(tmp_path) == f"Landlock can't hide {store} inside the workspace"
+    assert sandbox.weakness(tmp_path).startswith(
+        f"Landlock can't hide {store} inside the workspace; install bubblewrap"
+    )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -50,7 +52,10 @@ async def test_a_workspace_that_holds_the_home_directory_counts_as_unconfined(ba
     for root in (home, tmp_path, Path("/")):
         assert sandbox.backend(root) == "none"
         (tool,) = builtin(("shell",), root=root, sandbox=sandbox)
-        assert tool.needs_approval is True and "holds the home directory" in tool.unconfined
+        assert tool.needs_approval is True and tool.unconfined.count("holds the home directory") == 1
+        assert "choose another --root" in tool.unconfined and "bubblewrap" not in tool.unconfined
+    opened = Sandbox(home=home, writable=(home,))
+    assert opened.weakness(Path("/usr")).endswith("take it out of sandbox_write")
 
 
 async def test_commands_that_can_not_be_confined_always_ask(tmp_path: Path) -> None:
@@ -92,7 +97,23 @@ async def test_a_limit_is_named(tmp_path: Path) -> None:
 async def test_a_command_is_told_that_a_repository_is_read_only(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     output = await shell(tmp_path, "git commit --allow-empty -m x", 30, sandbox=Sandbox())
-    assert "repositories (.git) are read-only in the sandbox" in output.text
+    assert "repositories (.git) are read-only in the sandbox" in output.text.splitlines()[0]
+    assert f'sandbox_write = ["{tmp_path}/.git"]' in output.text.splitlines()[0]
+
+
+@pytest.mark.parametrize("line", ["git commit --allow-empty -m x; ls", "git config a.b c; true", "echo > .git/x; true"])
+async def test_a_refusal_is_told_of_though_the_command_goes_on(line: str, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    output = await shell(tmp_path, line, 30, sandbox=Sandbox())
+    assert not output.is_error
+    assert output.text.startswith("[repositories (.git) are read-only in the sandbox")
+
+
+async def test_a_place_beside_the_workspace_that_is_there_and_read_only_is_not_called_hidden(tmp_path: Path) -> None:
+    root = tmp_path / "kettle"
+    root.mkdir()
+    output = await shell(root, f"echo x > {Path.cwd()}/ullage-new; exit 1", 30, sandbox=Sandbox(readable=(Path.cwd(),)))
+    assert output.text.startswith("[outside the working directory and $TMPDIR files are read-only in the sandbox]\n")
 
 
 async def test_nothing_is_left_of_what_holds_the_place_of_a_repository(tmp_path: Path) -> None:

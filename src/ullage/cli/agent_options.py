@@ -43,10 +43,10 @@ def sandbox_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {"sandbox": args.sandbox} if args.sandbox else {}
 
 
-def warn_of(agent: Agent) -> None:
-    """Say on standard error what a person should know before work begins."""
+def warn_of(agent: Agent, *, yes: bool = False) -> None:
+    """Say on standard error what a person should know before work begins. ``yes``: every call is allowed unasked."""
     for warning in agent.warnings():
-        print(f"Warning: {warning}", file=sys.stderr)
+        print(f"Warning: {warning}{' --yes gives it without asking.' if yes else ''}", file=sys.stderr)
 
 
 async def warn_of_left_out(session: Session) -> None:

@@ -71,7 +71,7 @@ def agent_of(args: argparse.Namespace) -> Agent:
 
 async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
     await _check(agent, args)
-    warn_of(agent)
+    warn_of(agent, yes=args.yes)
     is_piped = args.json or args.events or not sys.stdout.isatty()
     screen = Screen(sys.stderr if is_piped else sys.stdout)
     live = Live(screen, shows_user=False, shows_text=not is_piped, shows_reasoning=screen.is_terminal)

@@ -36,8 +36,7 @@ def confined_server(server: McpServer, sandbox: Sandbox) -> Sandbox | None:
 def warnings_of(tools: Mapping[str, AgentTool]) -> tuple[str, ...]:
     """What a person should know of these tools before work begins."""
     return tuple(
-        f"Commands of {tool.name} are not confined, so each one asks first: {tool.unconfined}. Install bubblewrap "
-        "(apt install bubblewrap), or set sandbox to off if you accept that."
+        f"Commands of {tool.name} are not confined, so each one needs approval: {tool.unconfined}."
         for tool in tools.values()
         if tool.unconfined
     )

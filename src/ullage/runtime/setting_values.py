@@ -209,6 +209,15 @@ def directories(given: object) -> tuple[Path, ...]:
     return tuple(directory(each) for each in names(given))
 
 
+def absolute_directories(given: object) -> tuple[Path, ...]:
+    """A list of them that means the same wherever the program is started."""
+    found = directories(given)
+    for each in found:
+        if not each.is_absolute():
+            raise ValueError(f"write an absolute path or one that begins with ~/ in the place of {str(each)!r}")
+    return found
+
+
 def table(given: object) -> dict[str, object]:
     """A table of anything."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):

@@ -286,14 +286,16 @@ class Settings:
     )
     sandbox_read: tuple[Path, ...] = _setting(
         (),
-        "directories outside the root that commands may read, beside the system's and the home directory's toolchains",
-        values.directories,
+        "further directories that commands may read, absolute or from `~/`, beside the root, system and toolchains",
+        values.absolute_directories,
         who=authority.SANDBOX_PLACES,
     )
     sandbox_write: tuple[Path, ...] = _setting(
-        (), "directories outside the root that commands may write as well", values.directories,
+        (),
+        "further directories that commands may write, absolute or from `~/`; one is a repository's `.git` in the root",
+        values.absolute_directories,
         who=authority.SANDBOX_PLACES,
-    )  # fmt: skip
+    )
     sequential_tools: bool = _setting(False, "whether tools run one after the other", values.flag)
     tool_timeout_s: float = _setting(600.0, "the longest a call of a tool may take", _SECONDS, unit="seconds")
     result_tokens: int = _setting(

@@ -1,6 +1,7 @@
 """Files for a model: read, write, edit, list. Each is a plain function; ``builtin`` makes tools of them.
 
-All paths are confined to the root (``paths.py``). What goes wrong is a ``ToolError`` with words for the model.
+All paths are confined to the root, and nothing of git's is written (``paths.py``). What goes wrong is a ``ToolError``
+with words for the model.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def read(root: Path, path: str, offset: int, limit: int) -> Output:
 def write(root: Path, path: str, content: str) -> Output:
     """Make a file, or give one another content."""
     data = content.encode()
-    with walk_to(root, path, make_parents=True) as place:
+    with walk_to(root, path, to_write=True, make_parents=True) as place:
         before = place.stat()
         replace_content(place, data)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
@@ -64,7 +65,7 @@ def edit(root: Path, path: str, old: str, new: str, replace_all: bool) -> Output
         raise ToolError("old must not be empty; to make a file use write.")
     if old == new:
         raise ToolError("old and new are the same; nothing was done.")
-    with walk_to(root, path) as place, os.fdopen(place.open_file(), "rb") as file:
+    with walk_to(root, path, to_write=True) as place, os.fdopen(place.open_file(), "rb") as file:
         before = os.fstat(file.fileno())
         if before.st_size > LARGEST_EDIT:
             raise ToolError(f"{place.shown} has {before.st_size:,} bytes, more than are edited at once.")

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ullage.tools.repositories import is_git_name, makes_repository
 from ullage.tools.tool import ToolError
 
 _MOST_LINKS: Final = 40  # what Linux follows: https://man7.org/linux/man-pages/man7/path_resolution.7.html
@@ -23,6 +24,10 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 class OutsideRoot(ToolError):
     """The path leads out of the directory that file tools are confined to."""
+
+
+class InsideRepository(ToolError):
+    """The path leads to what git reads as its own, which decides what programs git runs outside the sandbox."""
 
 
 class Place(NamedTuple):
@@ -58,15 +63,16 @@ class Place(NamedTuple):
 
 
 @contextmanager
-def walk_to(root: Path, path: str, *, make_parents: bool = False) -> Iterator[Place]:
+def walk_to(root: Path, path: str, *, to_write: bool = False, make_parents: bool = False) -> Iterator[Place]:
     """The place a path leads to, open as long as the block lasts. An ``OSError`` in the block becomes a ``ToolError``.
 
     Absolute paths and links are followed as long as they stay inside. Raises ``OutsideRoot``, and ``ToolError`` where a
-    directory on the way is missing or can't be opened. With ``make_parents`` missing ones are made.
+    directory on the way is missing or can't be opened. With ``to_write`` raises ``InsideRepository`` for a place of
+    git's, by any name on the way, links' included. With ``make_parents`` missing directories are made.
     """
     if "\0" in path:
         raise ToolError("A path can't hold the character NUL.")
-    walk = _Walk(root)
+    walk = _Walk(root, to_write=to_write)
     try:
         yield walk.to(path, make_parents=make_parents)
     except OSError as error:
@@ -78,14 +84,17 @@ def walk_to(root: Path, path: str, *, make_parents: bool = False) -> Iterator[Pl
 class _Walk:
     """One walk: the directories from the root to here, each open."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, to_write: bool) -> None:
         self._root = Path(os.path.abspath(root))
         self._roots = (self._root, Path(os.path.realpath(root)))
+        self._to_write = to_write
         self._open: list[int] = []
         self._names: list[str] = []
 
     def to(self, path: str, *, make_parents: bool) -> Place:
         self._open.append(os.open(self._root, _DIRECTORY & ~os.O_NOFOLLOW))
+        if self._to_write and any(map(is_git_name, self._roots[1].parts)):
+            raise _inside_repository(path)
         left = self._steps(path, path)
         links = 0
         while left:
@@ -93,6 +102,8 @@ class _Walk:
             if step == "..":
                 self._up(path)
                 continue
+            if self._to_write and self._is_of_git(step):
+                raise _inside_repository(path)
             target = self._link(step)
             if target is not None:
                 links += 1
@@ -110,7 +121,23 @@ class _Walk:
             os.close(self._open.pop())
 
     def _steps(self, path: str, asked: str) -> list[str]:
-        """The names of a path or a link's target; an absolute one starts again at the root, if it lies inside."""
+        """The names of a path or a link's target, refused before any directory is made."""
+        steps = self._names_below(path, asked)
+        if self._to_write and any(map(is_git_name, steps)):
+            raise _inside_repository(asked)
+        return steps
+
+    def _is_of_git(self, step: str) -> bool:
+        """Whether the directory that was come to is a repository, or this name makes it one.
+
+        A ``HEAD`` of the root is refused alone: a command can make the rest there.
+        """
+        if len(self._open) == 1 and step.casefold() == "head":
+            return True
+        return makes_repository(self._open[-1], step)
+
+    def _names_below(self, path: str, asked: str) -> list[str]:
+        """The names of a path; an absolute one starts again at the root, if it lies inside."""
         if not os.path.isabs(path):
             return [step for step in path.split("/") if step not in ("", ".")]
         for root in self._roots:
@@ -147,6 +174,14 @@ class _Walk:
 
     def _outside(self, path: str) -> OutsideRoot:
         return OutsideRoot(f"{path} leads out of {self._root}, and tools may not go there. Name a path inside it.")
+
+
+def _inside_repository(path: str) -> InsideRepository:
+    return InsideRepository(
+        f"{path} belongs to a git repository: what is there decides which programs git runs, so file tools don't write "
+        "it, whatever was approved. Ask the person to make this change. For commands they can open the repository "
+        "with the setting sandbox_write."
+    )
 
 
 def _reason(error: OSError) -> str:

@@ -1,4 +1,4 @@
-"""What git reads as its own inside of a workspace: those places are read-only for commands.
+"""What git reads as its own inside of a workspace: commands and file tools write nothing there.
 
 A repository's settings, hooks, index and state decide which programs the user's next ``git status`` runs, outside the
 sandbox. An index alone is enough: an entry for a submodule makes git run in a directory that a command has filled, with
@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -64,6 +64,26 @@ def git_places(root: Path, opened: Iterable[Path] = ()) -> GitPlaces:
         path for path in found.existing if not any(path.is_relative_to(place) for place in opened if GIT in place.parts)
     ]
     return GitPlaces(tuple(existing), tuple(found.missing), found.problem)
+
+
+def is_git_name(name: str) -> bool:
+    """Whether git, on any file system, takes an entry of this name for a repository or for what leads to one."""
+    return name.casefold() == GIT
+
+
+def makes_repository(directory: int, name: str) -> bool:
+    """Whether an open directory is a repository itself, or is one as soon as it has an entry of this name."""
+
+    def has(needed: str) -> bool:
+        if name.casefold() == needed.casefold():
+            return True
+        try:
+            os.stat(needed, dir_fd=directory, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
+
+    return _is_repository(has)
 
 
 class _Found:
@@ -247,7 +267,12 @@ def _has_entries(directory: Path) -> bool:
 
 
 def _is_git_directory(place: Path) -> bool:
-    return all((place / name).exists() for name in ("HEAD", "objects", "refs"))
+    return _is_repository(lambda name: (place / name).exists())
+
+
+def _is_repository(has: Callable[[str], bool]) -> bool:
+    """By what ``is_git_directory`` of git's setup.c looks for; ``commondir`` names where the other two lie."""
+    return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
 
 
 def _text(path: Path) -> bytes:

@@ -116,20 +116,19 @@ class Sandbox:
     def _choice(self, root: Path) -> tuple[Backend, str]:
         reasons = []
         for backend in self.backends:
-            reason = _unusable(backend) or self._open_places(root, backend)
+            reason = _unusable(backend)
+            if not reason:
+                reach = self.reach(root)
+                if reach.problem:
+                    return "none", reach.problem
+                reason = _unhidden(reach, backend)
             if not reason:
                 return backend, ""
             reasons.append(reason)
-        return "none", "; ".join(reasons) or "no kind of sandbox was allowed"
-
-    def _open_places(self, root: Path, backend: Backend) -> str:
-        """What this kind of sandbox could not close in this workspace."""
-        reach = self.reach(root)
-        if backend == "bubblewrap" or reach.problem:
-            return reach.problem
-        places = (reach.root, *reach.writable)
-        inside = [each for each in reach.hidden if any(each.is_relative_to(place) for place in places)]
-        return f"Landlock can't hide {inside[0]} inside the workspace" if inside else ""
+        remedy = "set sandbox to off if you accept that"
+        if sys.platform.startswith("linux"):
+            remedy = f"install bubblewrap (apt install bubblewrap), or {remedy}"
+        return "none", f"{'; '.join(reasons) or 'no kind of sandbox was allowed'}; {remedy}"
 
     def _in_bubblewrap(self, command: Command, root: Path) -> Command:
         limits = self.limits.as_spec()
@@ -194,6 +193,15 @@ def _unusable(backend: Backend) -> str:
     if backend == "bubblewrap":
         return _bubblewrap_problem()
     return "" if landlock_version() else "the kernel has no Landlock"
+
+
+def _unhidden(reach: Reach, backend: Backend) -> str:
+    """What this kind of sandbox could not hide in this workspace."""
+    if backend == "bubblewrap":
+        return ""
+    places = (reach.root, *reach.writable)
+    inside = [each for each in reach.hidden if any(each.is_relative_to(place) for place in places)]
+    return f"Landlock can't hide {inside[0]} inside the workspace" if inside else ""
 
 
 @cache

@@ -47,11 +47,14 @@ SECRETS: Final = (
 """What is hidden in a home directory below a directory of the system that can be read, such as ``/opt``."""
 
 
+_OTHER_ROOT: Final = "choose another --root, such as the directory of one project"
+
+
 class Reach(NamedTuple):
     """What a command can get at. All paths are absolute and without links.
 
     ``hidden`` lies inside what can be read or written, ``protected`` inside what can be written. ``missing`` does not
-    exist there and must not come to be. ``problem`` says why this workspace can't be confined at all.
+    exist there and must not come to be. ``problem`` says why this workspace can't be confined at all, and what to do.
     """
 
     root: Path
@@ -111,7 +114,7 @@ def reach_of(
         hidden=tuple(dict.fromkeys(each for each in _existing(closed) if _is_below(each, granted) and each != root)),
         protected=git.existing,
         missing=tuple(path for path in git.missing if _can_write(path.parent)),
-        problem=_too_wide(places, home) or git.problem,
+        problem=_too_wide(root, further, home) or (git.problem and f"{git.problem}; {_OTHER_ROOT}"),
     )
 
 
@@ -122,10 +125,13 @@ def _can_write(directory: Path) -> bool:
     return os.access(directory, os.W_OK) or directory.stat().st_uid == os.geteuid()
 
 
-def _too_wide(places: Iterable[Path], home: Path) -> str:
+def _too_wide(root: Path, further: Iterable[Path], home: Path) -> str:
     """A home directory is full of files that start programs or hold keys, and of places for more of them."""
-    wide = next((place for place in places if home.is_relative_to(place) or place == Path("/")), None)
-    return "" if wide is None else f"{wide} holds the home directory, with files that start programs and hold keys"
+    for place in (root, *further):
+        if home.is_relative_to(place) or place == Path("/"):
+            remedy = _OTHER_ROOT if place == root else "take it out of sandbox_write"
+            return f"{place} holds the home directory, with files that start programs and hold keys; {remedy}"
+    return ""
 
 
 def store_files(store: Path) -> tuple[Path, ...]:

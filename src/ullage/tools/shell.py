@@ -66,7 +66,7 @@ async def shell(
         except OSError as error:
             raise ToolError(f"The command can't be started: {error.strerror or error}.") from error
         text = await in_thread(_printed, spool)
-    denial = "" if ended.code == 0 else await in_thread(denial_note, text, sandbox, root)
+    denial = await in_thread(lambda: denial_note(text, sandbox, root, failed=ended.code != 0))
     return _told(text, ended, timeout_s, denial)
 
 
@@ -88,8 +88,8 @@ def _told(text: str, ended: Ended, timeout_s: float, denial: str) -> Output:
         notes.append(f"exit code {ended.code}" + ("" if text else ", no output"))
     if ended.left_over:
         notes.append("processes it left in the background were ended")
-    if denial:
-        notes.append(denial)
+    if denial:  # first, where a folded result shows it
+        text = f"[{denial}]\n{text}"
     line = f"[{'; '.join(notes)}]" if notes else ""
     whole = f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}" if line else text
     return Output(whole, is_error=ended.timed_out or ended.code != 0, outcome="timed_out" if ended.timed_out else None)

@@ -146,3 +146,13 @@ def test_an_interrupted_answer_and_a_summary_say_what_they_are() -> None:
     assert "(interrupted: cancelled)" in lines(rows_of(Answer(text="I lo", part="p", interrupted="cancelled"), 40))[-1]
     summary = lines(rows_of(Said(text="a\n" * 30, message="m", origin="summary"), 40))
     assert summary[1].startswith("= ") and len(summary) < 10
+
+
+def test_why_the_sandbox_refused_a_command_is_shown_though_the_result_is_folded() -> None:
+    note = (
+        "[repositories (.git) are read-only in the sandbox: a person can run that git command, or open it to commands "
+        'with sandbox_write = ["/home/me/work/kettle/.git"] in their own ullage.toml]'
+    )
+    result = note + "\n" + "a file\n" * 50 + "[exit code 128]"
+    rows = lines(rows_of(Called(name="shell", arguments="{}", call_id="c", result=result, is_error=True), 80))
+    assert 'sandbox_write = ["/home/me/work/kettle/.git"]' in " ".join(line.strip() for line in rows)

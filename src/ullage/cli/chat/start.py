@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
             double = stack.enter_context(simulated(args.scenario, root=args.root, base_url=args.base_url))
         agent = agent_of(args, double)
         settings = session_settings(args)
-        warn_of(agent)
+        warn_of(agent, yes=args.yes and not full)
         if double is None and not (args.session or args.go_on):
             why = lacking(agent, settings, environment_for(os.environ, None))
             if why:
