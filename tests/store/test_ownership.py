@@ -8,11 +8,12 @@ import pytest
 
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnStarted
-from ullage.store.ownership import SECRET, ForeignStore, require_own
+from ullage.store.ownership import SECRET, ForeignStore, mark_of, require_own
 from ullage.store.sqlite import SqliteStore
 
 
 async def made(path: Path, data: Path) -> None:
+    mark_of(path, data)  # as --store does: makes the secret
     store = SqliteStore(path, data=data)
     await store.create("s", [TurnStarted(turn="t")])
     await store.close()
@@ -80,7 +81,9 @@ async def test_a_secret_is_the_users_alone_and_another_file_in_its_place_is_name
 
 async def test_a_store_that_a_program_names_needs_no_data_directory(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
-    await made(tmp_path / "s.db", tmp_path / "data")
+    store = SqliteStore(tmp_path / "s.db", data=tmp_path / "data")
+    await store.create("s")
+    await store.close()
     with pytest.raises(ForeignStore):
         require_own(tmp_path / "s.db", tmp_path / "data")
 

@@ -46,12 +46,17 @@ ROW_STYLES = 8
 
 
 def size_of(stream: TextIO) -> os.terminal_size:
-    """Columns and lines of the terminal that the stream writes to; 80 and 24 where it does not say."""
+    """Columns and lines of the terminal that the stream writes to, unless the variables ``COLUMNS`` and ``LINES`` say.
+
+    80 and 24 where neither does.
+    """
     try:
         size = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):
         size = os.terminal_size((0, 0))
-    return os.terminal_size((size.columns or 80, size.lines or 24))
+    said = [os.environ.get(name, "") for name in ("COLUMNS", "LINES")]
+    columns, lines = (int(one) if one.isascii() and one.isdigit() else 0 for one in said)
+    return os.terminal_size((columns or size.columns or 80, lines or size.lines or 24))
 
 
 class Screen:

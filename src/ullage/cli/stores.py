@@ -10,13 +10,14 @@ from ullage.cli.text import counted, printable
 from ullage.runtime.copying import harmless
 from ullage.store.adopting import adopt
 from ullage.store.calibration import data_directory
-from ullage.store.ownership import require_own
+from ullage.store.ownership import mark_of, require_own
 
 
 def store_at(name: str) -> Path:
-    """The file that ``--store`` names. Raises ``ForeignStore`` where somebody else made it."""
-    path = Path(name).expanduser()
-    require_own(path, data_directory())
+    """The file that ``--store`` names. Raises ``ForeignStore`` where somebody else made it, ``StoreUnavailable``."""
+    path, data = Path(name).expanduser(), data_directory()
+    require_own(path, data)
+    mark_of(path, data)  # makes the secret, so that a store made now is marked
     return path
 
 

@@ -26,7 +26,7 @@ class Drafting:
     """Takes the events of one answer and stores them as pieces; use as ``async with``.
 
     A piece waits at most ``flush_s`` seconds, or until ``flush_bytes`` wait. Leaving the block stores what still waits,
-    also when the task is cancelled. A store that fails ends the block with its error.
+    also when the task is cancelled, once or again. A store that fails ends the block with its error.
     """
 
     def __init__(
@@ -51,6 +51,9 @@ class Drafting:
     async def __aexit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await to_its_end(self._close(problem))
+
+    async def _close(self, problem: BaseException | None) -> None:
         task, self._task = self._task, None
         assert task is not None
         is_broken = task.done() and not task.cancelled() and task.exception() is not None
@@ -60,7 +63,7 @@ class Drafting:
             if problem is None:
                 task.result()
             return
-        await to_its_end(self._flush())
+        await self._flush()
 
     def put(self, event: StreamEvent) -> None:
         """One event of the stream. Raises what the store raised, if it failed."""

@@ -71,10 +71,12 @@ class Ledger:
     ) -> bool:
         """Store and fold these events, after the commands that came before them.
 
-        With ``exact`` they are written only if no command came in between: False says that one did, and it is folded.
-        A write that was begun ends, and is folded, even if the caller is cancelled.
+        With ``exact`` they are written only if nothing was stored since what is folded at this moment, where they were
+        decided: False says that something was, and it is folded. A write that was begun ends, and is folded, even if
+        the caller is cancelled.
         """
-        return await to_its_end(self._write(events, exact=exact, durable=durable, ends_draft=ends_draft))
+        decided = self.loop.seq if exact else None
+        return await to_its_end(self._write(events, decided, durable=durable, ends_draft=ends_draft))
 
     async def catch_up(self) -> int:
         """Fold what others have stored since; gives how many events that were."""
@@ -91,9 +93,12 @@ class Ledger:
         async with self._lock:
             yield
 
-    async def _write(self, events: Sequence[Event], *, exact: bool, durable: bool, ends_draft: str) -> bool:
+    async def _write(self, events: Sequence[Event], decided: int | None, *, durable: bool, ends_draft: str) -> bool:
         async with self._lock:
             self._check()
+            exact = decided is not None
+            if exact and self.loop.seq != decided:  # folded while the lock was waited for
+                return False
             stored = await self.store.append(
                 self.held, events, after=self.loop.seq, exact=exact, durable=durable, ends_draft=ends_draft
             )

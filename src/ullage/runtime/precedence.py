@@ -240,16 +240,22 @@ def _narrowed(layer: Layer, beyond: Beyond) -> Narrowed:
 
 
 def _spoken(layers: Sequence[Layer], session_first: frozenset[str]) -> _Spoken:
-    """Which model counts, on which wire. A project's file is heard when the user has agreed to it."""
+    """Which model counts, on which wire. A project's file is heard when the user has agreed to it.
+
+    An address belongs to the provider of the model that is named beside it, else of the operator's model; without
+    one to models that name no provider. No other provider's key goes there.
+    """
     heard = [one for one in layers if one.place != "project file" or one.is_agreed]
     operator = [one for one in heard if one.place != "session"]
-    base_url = _first("base_url", [one for one in operator if one.place != "project file"])
-    before = _provider(_first("model", operator), base_url, _first("wire", operator))
+    addressed = [one for one in operator if one.place != "project file" and one.said.get("base_url")][:1]
+    base_url = _first("base_url", addressed)
+    before = _provider(_first("model", [*addressed, *operator]), base_url, _first("wire", operator))
     own = next((one for one in heard if one.place == "session"), None)
     ranked = operator if own is None else _with_session(operator, own, session_first)
     model = _first("model", ranked)
     now = _provider(model, base_url, _first("wire", ranked))
-    is_elsewhere = bool(before.name and now.name and before.name != now.name)
+    owner = before.name or (base_url and SERVER)
+    is_elsewhere = bool(owner and now.name and owner != now.name)
     if is_elsewhere:
         now = _provider(model, "", _first("wire", [one for one in ranked if one.place == "session"]))
     return _Spoken(model, now.wire, is_elsewhere)
@@ -262,20 +268,24 @@ def _with_session(others: Sequence[Layer], own: Layer, first: Collection[str]) -
     return [above, *_ranked([*others, below])]
 
 
+SERVER: Final = "server"
+"""Stands for the provider of a model that names none: whoever answers at the operator's address."""
+
+
 class _Reached(NamedTuple):
     name: str
     wire: str
 
 
 def _provider(model: str, base_url: str, wire: str) -> _Reached:
-    """The provider's name (``server`` for one without) and wire; both empty for a model that leads nowhere."""
+    """The provider's name (``SERVER`` for one without) and wire; both empty for a model that leads nowhere."""
     if not model:
         return _Reached("", "")
     try:
         provider, _ = provider_of(model, base_url=base_url, wire=wire)
     except SettingError:
         return _Reached("", "")
-    return _Reached(provider.name or "server", provider.wire)
+    return _Reached(provider.name or SERVER, provider.wire)
 
 
 def _first(key: str, layers: Iterable[Layer]) -> str:

@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.failures import UNREADABLE, damaged, failure, primary_code
 from ullage.store.opening import open_for_writing
-from ullage.store.ownership import mark_of
+from ullage.store.ownership import SECRET, mark_of
 from ullage.store.statements import statements
 from ullage.store.transaction import Change, Transaction
 
@@ -241,10 +241,8 @@ class Writer:
         database.execute("RELEASE one")
 
     def _mark(self) -> bytes:
-        """The mark of a new store; none where the user has no data directory that can be written."""
-        with suppress(StoreUnavailable):
-            return b"" if self._data is None else mark_of(self.path, self._data)
-        return b""
+        """The mark of a new store, where the user has a secret to make it of: a program's store needs none."""
+        return mark_of(self.path, self._data) if self._data is not None and (self._data / SECRET).exists() else b""
 
     def _opened(self) -> sqlite3.Connection:
         """The connection. Raises ``StoreUnavailable`` when its file is no longer the one that was opened."""
