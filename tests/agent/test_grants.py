@@ -63,7 +63,7 @@ def test_a_grant_for_a_servers_tool_ends_with_its_declaration() -> None:
 
 RUNNERS = [
     "bash", "bunx", "busybox", "bwrap", "capsh", "chroot", "conda", "deno", "docker", "env", "find", "fish",
-    "flock", "gdb", "go", "ionice", "java", "ld-linux-x86-64.so.2", "linux64", "make", "micromamba", "node",
+    "flock", "gdb", "go", "ionice", "java", "ld-linux-x86-64.so.2", "linux64", "test", "make", "micromamba", "node",
     "npm", "npx", "nsenter", "parallel", "perl", "pipx", "pnpm", "poetry", "pytest", "python", "python3.12",
     "rg", "ruby", "setarch", "sort", "ssh", "stdbuf", "strace", "sudo", "systemd-run", "tar", "taskset",
     "timeout", "tsx", "uv", "uvx", "vim", "watch", "xargs", "yarn", "zsh", "./git", "/usr/bin/git", "GIT",

@@ -302,6 +302,30 @@ def test_an_address_belongs_to_the_provider_it_was_given_for() -> None:
     assert (other.model, other.base_url, other.wire) == ("anthropic:claude-haiku-4-5", "", "")
 
 
+def test_an_address_without_a_model_is_for_models_that_name_no_provider() -> None:
+    for model in ("anthropic:claude-haiku-4-5", "openai:gpt-5", "claude-haiku-4-5"):
+        found = resolve({"base_url": "https://gateway.example/v1"}, {"model": model}, [], {}).settings
+        assert (found.model, found.base_url) == (model, "")
+    own = resolve({"base_url": "https://gateway.example/v1"}, {"model": "my-model"}, [], {}).settings
+    assert own.base_url == "https://gateway.example/v1"
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_an_address_in_a_file_belongs_to_the_model_beside_it(agreed: bool) -> None:
+    user = Layer(
+        place="user file",
+        said={"model": "anthropic:claude-haiku-4-5", "base_url": "https://claude.example"},
+        path=Path("/u/ullage.toml"),
+    )
+    assert resolve({}, {}, [user], {}).settings.base_url == "https://claude.example"
+    other = replace(project(model="openai:gpt-5"), is_agreed=agreed)
+    found = resolve({}, {}, [user, other], {}).settings
+    assert found.base_url == ("" if agreed else "https://claude.example")
+    assert resolve({"model": "openai:gpt-5"}, {}, [user], {}).settings.base_url == ""
+    named = {"model": "openai:gpt-5", "base_url": "https://own.example"}
+    assert resolve(named, {}, [user], {}).settings.base_url == "https://own.example"
+
+
 def test_params_are_judged_by_the_wire_that_is_spoken() -> None:
     said = {"params": {"generationConfig": {"topP": 1, "speechConfig": {}}, "top_p": 1}}
     gemini = resolve({"model": "google:gemini-3-pro"}, said, [], {})

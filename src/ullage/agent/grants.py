@@ -30,11 +30,11 @@ EXACTLY: Final = ""
 _READERS: Final = _names(
     """
     basename cat cmp comm cut date df diff dirname du echo egrep fgrep file grep head id jq ls md5sum nl pwd readlink
-    realpath sha1sum sha256sum stat tail test tr true uname wc whoami
+    realpath sha1sum sha256sum stat tail tr true uname wc whoami
     """
 )
 """Programs that no option makes run another one, by their manuals. ``sort --compress-program``, ``rg --pre``,
-``fd -x`` and ``find -exec`` do."""
+``fd -x`` and ``find -exec`` do; bash evaluates a subscript in ``test -v``."""
 
 _SUBCOMMANDS: Final = {
     "git": _names("add blame branch commit describe diff log ls-files ls-tree rev-parse shortlog show status"),
