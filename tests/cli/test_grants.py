@@ -37,6 +37,19 @@ def test_a_grant_is_revoked(grants: ProjectGrants, capsys: pytest.CaptureFixture
     assert "Nothing is allowed" in capsys.readouterr().out
 
 
+def test_the_beginning_of_an_id_is_enough_where_only_one_begins_so(
+    grants: ProjectGrants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grants.add(tmp_path / "a", Grant(id="g-9f717a", tool="edit", at=3))
+    grants.add(tmp_path / "a", Grant(id="g-9f8", tool="list", at=4))
+    assert main(["grants", "revoke", "g-9f"]) == 2
+    assert "g-9f717a, g-9f8" in capsys.readouterr().err
+    assert main(["grants", "revoke", "g-9f717"]) == 0
+    assert "Revoked g-9f717a" in capsys.readouterr().out
+    assert main(["grants", "revoke", ""]) == 2
+    assert [one.grant.id for one in grants.all()] == ["g-1", "g-2", "g-9f8"]
+
+
 @pytest.mark.parametrize("ids", [[], ["g-9"], ["../g-1"]])
 def test_an_id_that_there_is_not_revokes_nothing(
     grants: ProjectGrants, capsys: pytest.CaptureFixture[str], ids: list[str]

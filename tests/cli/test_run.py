@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from ullage.cli import main
+from ullage.errors import SettingError
+from ullage.runtime.agent import Agent
 from ullage.simulators.scenario import read
 from ullage.simulators.server import Server, running
 
@@ -138,7 +140,8 @@ def test_what_changes_things_is_refused_where_nobody_can_be_asked_and_done_with_
     ended = run(server, environment, tmp_path, "write a note", "--tools", "write")
     assert ended.returncode == 0 and "nobody can be asked" in ended.stderr
     assert not (tmp_path / "note.txt").exists()
-    run(server, environment, tmp_path, "write a note", "--tools", "write", "--yes")
+    told = run(server, environment, tmp_path, "write a note", "--tools", "write", "--yes")
+    assert "allowed by --yes: write(" in told.stderr and "needs your approval" not in told.stderr
     assert (tmp_path / "note.txt").read_text() == "hello"
 
 
@@ -291,6 +294,26 @@ def test_what_is_missing_is_said_before_anything_is_stored(
     assert said in error
     assert list(tmp_path.iterdir()) == []
     assert "ullage demo" in error or said not in ("No model is set", "ANTHROPIC_API_KEY")
+
+
+def test_a_root_that_is_no_directory_is_an_error_before_anything_is_stored(
+    server: Server, environment: dict[str, str], tmp_path: Path
+) -> None:
+    ended = run(server, environment, tmp_path, "hi", "--root", str(tmp_path / "none"), "--tools", "read")
+    assert ended.returncode == 2 and f"{tmp_path / 'none'} is no directory" in ended.stderr
+    assert not (tmp_path / "data" / "sessions.db").exists()
+    (tmp_path / "file").write_text("x")
+    for made in (tmp_path / "none", tmp_path / "file"):
+        with pytest.raises(SettingError, match=r"root \(argument\): .* is no directory"):
+            Agent("ollama:x", root=made, config=False, environment={})
+
+
+def test_a_grant_that_a_person_gives_is_shown(server: Server, environment: dict[str, str], tmp_path: Path) -> None:
+    terminal = Terminal(command(server, "write a note", "--tools", "write"), environment, tmp_path)
+    terminal.until("[n]")
+    terminal.type("a\n")
+    assert terminal.end() == 0
+    assert "allowed in this session: every write call" in terminal.seen
 
 
 def test_an_unknown_tool_is_named(server: Server, environment: dict[str, str], tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ async def test_a_cloned_repository_neither_attaches_a_server_nor_names_tools_nor
     assert "store" not in body and "hunter2" not in asked.body.decode() and "evil" not in asked.body.decode()
     assert body["temperature"] == 0.5 and "Be kind." in asked.body.decode()
     assert not (clone / "PWNED").exists()
-    assert f"`ullage trust {clone}` allows it" in ended.stderr
+    assert f"You were not asked about this file. `ullage trust {clone}` shows it and asks." in ended.stderr
     assert "line 4: base_url is ignored" in ended.stderr
 
 
@@ -115,7 +115,7 @@ async def test_what_the_user_agreed_to_counts_until_the_file_changes(tmp_path: P
     (clone / "ullage.toml").write_text(safe)
     async with serving(Reply(chat("Hello."))) as server:
         outer = environment(tmp_path, server)
-        said = await asyncio.to_thread(ullage, clone, outer, "trust")
+        said = await asyncio.to_thread(ullage, clone, outer, "trust", "--yes")
         assert 'tools: ["shell"]' in said.stdout and "max_steps: 100000" in said.stdout
         ended = await asyncio.to_thread(ullage, clone, outer, "run", "hi")
         assert ended.returncode == 0, ended.stderr
@@ -126,6 +126,7 @@ async def test_what_the_user_agreed_to_counts_until_the_file_changes(tmp_path: P
         (clone / "ullage.toml").write_text(safe + "# a comment\n")
         ended = await asyncio.to_thread(ullage, clone, outer, "run", "hi")
         assert ended.returncode == 2 and "No model is set" in ended.stderr
+        assert "It has changed since you allowed it." in ended.stderr and "not asked" not in ended.stderr
         assert (
             "allowed, but the file has changed"
             in (await asyncio.to_thread(ullage, clone, outer, "trust", "--list")).stdout
@@ -176,6 +177,58 @@ def test_a_harmless_file_is_not_asked_about(tmp_path: Path, clone: Path) -> None
     (clone / "ullage.toml").write_text('trigger = 0.5\nsystem = "Be brief."\ninstructions = ["NOTES.md"]\n')
     ended = ullage(clone, environment(tmp_path), "run", "hi")
     assert "ullage trust" not in ended.stderr and "ignored" not in ended.stderr
+
+
+def test_trust_asks_as_a_run_does_and_keeps_the_answer(tmp_path: Path, clone: Path) -> None:
+    (clone / "ullage.toml").write_text('model = "nowhere"\ntools = ["shell"]\napprove = []\n')
+    outer = environment(tmp_path)
+    refused = on_a_terminal(clone, outer, "n", "trust")
+    assert "[y/N]" in refused and "refused" in ullage(clone, outer, "trust", "--list").stdout
+    assert "[y/N]" in on_a_terminal(clone, outer, "y", "trust")
+    assert ullage(clone, outer, "trust", "--list").stdout.startswith("allowed  ")
+    (clone / "ullage.toml").write_text('model = "elsewhere"\n')
+    changed = on_a_terminal(clone, outer, "n", "run", "hi").replace("\r\n  ", "")
+    assert "It has changed since you allowed it." in changed
+
+
+def test_trust_allows_nothing_where_nobody_can_be_asked_unless_it_is_told_to(tmp_path: Path, clone: Path) -> None:
+    outer = environment(tmp_path)
+    ended = ullage(clone, outer, "trust")
+    assert ended.returncode == 2 and "ullage trust --yes" in ended.stderr and "count from now on" not in ended.stdout
+    assert ullage(clone, outer, "trust", "--list").stdout == ""
+    told = ullage(clone, outer, "trust", "--yes")
+    assert told.returncode == 0 and "count from now on" in told.stdout
+    assert "https://evil.example/mcp" in told.stdout and 'instructions: ["AGENTS.md", ".env"]' in told.stdout
+    assert ullage(clone, outer, "trust").returncode == 2  # asked again, and nobody answers
+    assert ullage(clone, outer, "trust", "--list").stdout.startswith("allowed  ")
+
+
+@pytest.mark.parametrize(
+    ("approve", "own", "shown"),
+    [
+        ("[]", "", "A yes lets these run WITHOUT asking you: write, edit, shell, tools of MCP servers, and every other tool"),
+        ('["write", "mcp"]', "", "A yes lets these run WITHOUT asking you: edit, shell"),
+        ('["shell"]', "shell,deploy", "A yes lets these run WITHOUT asking you: deploy"),
+        ('["read", "write", "edit", "shell", "mcp"]', "", "Everything that asks you now still does."),
+    ],
+)
+def test_the_tools_that_would_no_longer_ask_are_named(
+    tmp_path: Path, clone: Path, approve: str, own: str, shown: str
+) -> None:
+    (clone / "ullage.toml").write_text(f'approve = {approve}\nmax_steps = 7\nbudget_usd = 5.0\nsandbox = "off"\n')
+    outer = environment(tmp_path) | ({"ULLAGE_APPROVE": own} if own else {})
+    text = " ".join(ullage(clone, outer, "trust", "--yes").stdout.split())
+    assert shown in text and "runs without a question" not in text
+    assert "before the program gives up; without this file: 100" in text
+    assert "is the limit of what is spent; without this file: no end" in text
+    assert "also sets sandbox, which a project's file can never set: ignored, whatever you answer." in text
+
+
+def test_trust_of_a_harmless_file_says_that_it_needs_no_yes(tmp_path: Path, clone: Path) -> None:
+    (clone / "ullage.toml").write_text("trigger = 0.5\n")
+    ended = ullage(clone, environment(tmp_path), "trust")
+    assert ended.returncode == 0 and "asks for nothing that needs your yes." in ended.stdout
+    assert "count from now on" not in ended.stdout
 
 
 def test_trust_without_a_file_says_so(tmp_path: Path) -> None:

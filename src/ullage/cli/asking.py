@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import Final, NamedTuple
 
 from ullage.cli.call_lines import drawn_call
+from ullage.cli.grants import granted_words
 from ullage.cli.screen import Screen, size_of
 from ullage.cli.text import Line, Span, counted
 from ullage.runtime.approvals import GrantScope, Question
@@ -38,6 +39,13 @@ async def give(session: Session, question: Question, reply: Reply) -> None:
     await session.approve(
         question.call_id, reply.approved, reply.note, digest=question.digest, by_nobody=reply.by_nobody
     )
+
+
+def granted_line(question: Question, reply: Reply) -> str:
+    """What an answer allows beyond this call, in words; empty where that is nothing."""
+    if reply.always is None or question.offer is None:
+        return ""
+    return f"allowed in this {reply.always}: {granted_words(question.name, question.offer)}"
 
 
 async def ask_person(question: Question) -> Reply:

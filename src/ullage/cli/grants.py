@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Iterable
 
+from ullage.agent.grants import prefix_text
 from ullage.cli.screen import Screen
 from ullage.cli.text import Line, Span, padded, printable
 from ullage.errors import CommandRefused
@@ -31,11 +33,32 @@ def run(args: argparse.Namespace) -> int:
 def _revoke(grants: ProjectGrants, ids: list[str]) -> int:
     if not ids:
         raise CommandRefused("Say which to revoke: `ullage grants revoke ID`, as `ullage grants` lists them.")
-    for name in ids:
+    known = [one.grant.id for one in grants.all()]
+    for typed in ids:
+        name = meant(typed, known)
         if not grants.revoke(name):
-            raise CommandRefused(f"There is no grant {name!r} for a project. `ullage grants` lists them.")
+            raise CommandRefused(f"There is no grant {typed!r} for a project. `ullage grants` lists them.")
         print(f"Revoked {name}: such calls need your approval again.")
     return 0
+
+
+def granted_words(tool: str, prefix: tuple[str, ...]) -> str:
+    """What a grant allows, in words."""
+    return printable(f"{tool}: {prefix_text(prefix)}" if prefix else f"every {tool} call")
+
+
+def meant(typed: str, known: Iterable[str]) -> str:
+    """The whole id that is typed, or the only known one that begins so; else what was typed.
+
+    Raises ``CommandRefused`` where several begin so.
+    """
+    ids = set(known)
+    found = sorted(name for name in ids if typed and name.startswith(typed))
+    if typed in ids or not found:
+        return typed
+    if len(found) > 1:
+        raise CommandRefused(f"Several grants begin with {typed!r}: {', '.join(found)}. Type more of the one you mean.")
+    return found[0]
 
 
 def _lines(found: list[ProjectGrant]) -> list[Line]:

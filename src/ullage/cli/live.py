@@ -73,13 +73,21 @@ class Live:
     """Shows one session on a screen."""
 
     def __init__(
-        self, screen: Screen, *, shows_user: bool = True, shows_text: bool = True, shows_reasoning: bool = True
+        self,
+        screen: Screen,
+        *,
+        shows_user: bool = True,
+        shows_text: bool = True,
+        shows_reasoning: bool = True,
+        allows_all: bool = False,
     ) -> None:
         self.screen = screen
         self.scroll = Scroll(screen)
         self.shows_user = shows_user
         self.shows_text = shows_text
         self.shows_reasoning = shows_reasoning
+        self.allows_all = allows_all
+        """Whether ``--yes`` answers every question."""
         self.seen = 0
         """The number of the last event that was shown."""
         self._calls: dict[str, str] = {}
@@ -144,7 +152,8 @@ class Live:
                 return ()
             case ApprovalAsked():
                 self._asked.add(event.call_id)
-                return (Span("  needs your approval: ", "warn"), Span(self._calls.get(event.call_id, event.call_id)))
+                said = "allowed by --yes: " if self.allows_all else "needs your approval: "
+                return (Span(f"  {said}", "warn"), Span(self._calls.get(event.call_id, event.call_id)))
             case CallRetried():
                 wait = f" Trying again in {event.wait_s:.1f} s."
                 return (Span(f"  {printable(event.error)}{wait}", "warn"),)

@@ -251,9 +251,10 @@ def _add_grants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _add_trust(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    about = "let a project's ullage.toml set more than harmless settings, as long as it stays as it is"
+    about = "show what a project's ullage.toml asks for, and ask whether it counts as long as it stays as it is"
     trust = commands.add_parser("trust", help=about, description=_sentence(about), allow_abbrev=False)
     trust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
+    trust.add_argument("--yes", action="store_true", help="show what the file asks for and allow it: for scripts")
     trust.add_argument("--list", action="store_true", help="list the projects you were asked about")
     about = "forget what you answered about a project's ullage.toml"
     untrust = commands.add_parser("untrust", help=about, description=_sentence(about), allow_abbrev=False)

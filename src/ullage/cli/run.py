@@ -27,7 +27,7 @@ from ullage.cli.agent_options import (
     warn_of_left_out,
 )
 from ullage.cli.ask import question_of
-from ullage.cli.asking import Ask, Reply, ask_person, give
+from ullage.cli.asking import Ask, Reply, ask_person, give, granted_line
 from ullage.cli.footing import dollars
 from ullage.cli.live import Live
 from ullage.cli.screen import Screen
@@ -74,7 +74,13 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
     warn_of(agent, yes=args.yes)
     is_piped = args.json or args.events or not sys.stdout.isatty()
     screen = Screen(sys.stderr if is_piped else sys.stdout)
-    live = Live(screen, shows_user=False, shows_text=not is_piped, shows_reasoning=screen.is_terminal)
+    live = Live(
+        screen,
+        shows_user=False,
+        shows_text=not is_piped,
+        shows_reasoning=screen.is_terminal,
+        allows_all=args.yes,
+    )
     async with agent.session(args.session, resume=True) as session:
         with suppress(RuntimeError, ValueError):  # an event loop without signals, or not in the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, canceller(session))
@@ -168,7 +174,10 @@ async def _answer(session: Session, question: Question, ask: Ask | None) -> None
     try:
         await asyncio.wait([asking, moving], return_when=asyncio.FIRST_COMPLETED)
         if not moving.done():
-            await give(session, question, asking.result())
+            reply = asking.result()
+            await give(session, question, reply)
+            if line := granted_line(question, reply):
+                print(f"  {line}", file=sys.stderr)
     finally:
         for task in (asking, moving):
             task.cancel()

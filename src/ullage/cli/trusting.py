@@ -1,30 +1,53 @@
 """Asks the user once whether a project's ``ullage.toml`` may set more than harmless settings.
 
-The answer is for the directory and the content of the file. ``ullage trust`` and ``ullage untrust`` give and take it
-without a question.
+The answer is for the directory and the content of the file. ``ullage trust`` asks the same question,
+``ullage trust --yes`` shows it and answers it, and ``ullage untrust`` forgets the answer.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple, cast
 
+from ullage.cli.agent_options import ASK_FIRST
 from ullage.cli.asking import forget_typed_ahead, show_pages_now, typed_now
 from ullage.cli.call_lines import drawn_call, wrapped_spans
 from ullage.cli.screen import Screen
 from ullage.cli.text import Line, Span, printable
-from ullage.errors import InputError, SettingError
+from ullage.errors import CommandRefused, InputError, SettingError
+from ullage.runtime.approvals import MCP
 from ullage.runtime.config_file import FILE, project_config, read_config, read_configs
-from ullage.runtime.narrowing import plain_value
+from ullage.runtime.narrowing import plain_value, shown
 from ullage.runtime.precedence import Layer, Narrowed, resolve
-from ullage.runtime.settings import meaning_of
+from ullage.runtime.settings import Settings, meaning_of
 from ullage.store.calibration import data_directory
 from ullage.store.project_answers import ProjectAnswers
 from ullage.tools.call_text import setting_lines, spelled
+
+
+class Request(NamedTuple):
+    """What a project's file asks for beyond harmless settings."""
+
+    project: Layer
+    ignored: tuple[Narrowed, ...]
+    without: Settings
+    """The settings that count without the file."""
+
+    @property
+    def wanted(self) -> list[Narrowed]:
+        """What counts once the user agrees."""
+        return [one for one in self.ignored if one.may_be_asked]
+
+    @property
+    def never(self) -> list[Narrowed]:
+        """What does not count, whatever the user answers."""
+        return [one for one in self.ignored if not one.may_be_asked]
 
 
 def project_settings(environment: Mapping[str, str]) -> tuple[Layer, ...]:
@@ -33,58 +56,107 @@ def project_settings(environment: Mapping[str, str]) -> tuple[Layer, ...]:
     Without a terminal, what the user has not agreed to is ignored, and standard error says so. Raises ``SettingError``.
     """
     layers = read_configs(Path.cwd(), environment)
-    project = next((one for one in layers if one.place == "project file"), None)
-    if project is None:
+    request = _request(layers, environment)
+    if request is None:
         return layers
-    ignored = _ignored(layers, environment)
-    wanted = [one for one in ignored if one.may_be_asked]
+    project = request.project
     answers = ProjectAnswers(data_directory(environment))
     answer = answers.of(_directory(project), project.digest)
-    if wanted and answer is None and sys.stdin.isatty() and sys.stderr.isatty():
-        answer = _ask(project, ignored)
-        answers.add(_directory(project), project.digest, is_agreed=answer)
-    if answer:
-        wanted = []
-        layers = tuple(replace(one, is_agreed=True) if one is project else one for one in layers)
-    if wanted and answer is None:
-        keys = ", ".join(one.key for one in wanted)
-        command = f"`ullage trust {printable(str(_directory(project)))}`"
-        print(
-            f"ullage: {_name(project)}: ignored: {keys}. You were not asked about this file; {command} allows it.",
-            file=sys.stderr,
-        )
-    for one in ignored:
-        if not one.may_be_asked and answer is not False:
+    if request.wanted and answer is None:
+        answer = _asked(request, answers) if _can_ask() else None
+        if answer is None:
+            _note_unanswered(request, answers)
+    if answer is not False:
+        for one in request.never:
             print(f"ullage: {printable(one.where)}: {one.key} is ignored: it {_why(one)}.", file=sys.stderr)
+    if answer:
+        return tuple(replace(one, is_agreed=True) if one is project else one for one in layers)
     return layers
 
 
-def _ignored(layers: Sequence[Layer], environment: Mapping[str, str]) -> list[Narrowed]:
-    return [one for one in resolve({}, {}, layers, environment).narrowed if one.place == "project file"]
+def _request(layers: Sequence[Layer], environment: Mapping[str, str]) -> Request | None:
+    """What the project's file among the layers asks for; ``None`` where there is no such file."""
+    project = next((one for one in layers if one.place == "project file"), None)
+    if project is None:
+        return None
+    ignored = [one for one in resolve({}, {}, layers, environment).narrowed if one.place == "project file"]
+    others = [one for one in layers if one is not project]
+    without = resolve({}, {}, others, {"ULLAGE_APPROVE": ASK_FIRST, **environment}).settings
+    return Request(project, tuple(ignored), without)
 
 
-def _ask(project: Layer, ignored: Sequence[Narrowed]) -> bool:
-    """Show all that the file asks for, page by page, and ask. No yes counts before the last page."""
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _note_unanswered(request: Request, answers: ProjectAnswers) -> None:
+    name = _name(request.project)
+    keys = ", ".join(one.key for one in request.wanted)
+    why = _changed(request.project, answers) or "You were not asked about this file."
+    command = f"`ullage trust {printable(shlex.quote(str(_directory(request.project))))}`"
+    print(f"ullage: {name}: ignored: {keys}. {why} {command} shows it and asks.", file=sys.stderr)
+
+
+def _changed(project: Layer, answers: ProjectAnswers) -> str:
+    """That the file is another one than the user answered about, as a sentence; empty where there is no answer."""
+    earlier = answers.latest(_directory(project))
+    if earlier is None or earlier.digest == project.digest:
+        return ""
+    return f"It has changed since you {'allowed' if earlier.is_agreed else 'refused'} it."
+
+
+def _asked(request: Request, answers: ProjectAnswers) -> bool:
+    """Show all that the file asks for, page by page, ask, and keep the answer. No yes counts before the last page."""
     screen = Screen(sys.stderr)
     forget_typed_ahead()
-    if not show_pages_now(screen, described(project, ignored, screen)):
-        return False
-    asked = "Use these settings for as long as the file stays as it is? [y/N]"
-    return typed_now(screen, asked).strip().lower() in ("y", "yes")
+    answer = False
+    if show_pages_now(screen, described(request, screen, _changed(request.project, answers))):
+        asked = "Use these settings for as long as the file stays as it is? [y/N]"
+        answer = typed_now(screen, asked).strip().lower() in ("y", "yes")
+    answers.add(_directory(request.project), request.project.digest, is_agreed=answer)
+    return answer
 
 
-def described(project: Layer, ignored: Sequence[Narrowed], screen: Screen) -> list[Line]:
-    """Everything that the file asks for and may not set by itself, each value whole, and what it decides."""
+def described(request: Request, screen: Screen, changed: str = "") -> list[Line]:
+    """Everything that the file asks for and may not set by itself, each value whole, and what a yes would do."""
     width = screen.width - 1
-    lines = _wrapped(f"{_name(project)} asks for more than harmless settings:", width, "warn")
-    for one in ignored:
-        if one.may_be_asked:
-            value = drawn_call(setting_lines(one.key, plain_value(project.said[one.key])), width - 2, screen.encoding)
-            lines += [(), *((Span("  "), *line) for line in value), (Span(f"      {_why(one)}", "dim"),)]
-    never = [one.key for one in ignored if not one.may_be_asked]
+    asks = f"{_name(request.project)} asks for more than harmless settings. {changed}".rstrip()
+    lines = _wrapped(asks, width, "warn")
+    for one in request.wanted:
+        said = plain_value(request.project.said[one.key])
+        value = drawn_call(setting_lines(one.key, said), width - 2, screen.encoding)
+        lines += [(), *((Span("  "), *line) for line in value)]
+        lines += [(Span("      "), *line) for line in _consequence(request, one, width - 6)]
+    never = [one.key for one in request.never]
     if never:
-        lines += [(), *_wrapped(f"It also sets {', '.join(never)}, which a project's file can never set.", width, "")]
+        text = f"It also sets {', '.join(never)}, which a project's file can never set: ignored, whatever you answer."
+        lines += [(), *_wrapped(text, width, "")]
     return [*lines, ()]
+
+
+def _consequence(request: Request, one: Narrowed, width: int) -> list[Line]:
+    """What a yes to this setting does, and the value that counts without it."""
+    if one.key == "approve":
+        if lost := _unasked(request):
+            return _wrapped(lost, width, "bad")
+        return _wrapped("Everything that asks you now still does.", width, "dim")
+    without = getattr(request.without, one.key)
+    if isinstance(without, Mapping):
+        return _wrapped(_why(one), width, "dim")
+    value = meaning_of(one.key).default or "nothing" if without in (None, "", ()) else spelled(shown(without))
+    return _wrapped(f"{_why(one)}; without this file: {value}", width, "dim")
+
+
+def _unasked(request: Request) -> str:
+    """Which tools the file's ``approve`` would no longer ask about, as a sentence; empty where there are none."""
+    listed = cast(Sequence[str], request.project.said["approve"])
+    lost = [name for name in request.without.approve if name not in listed]
+    names = ["tools of MCP servers" if name == MCP else spelled(name) for name in lost]
+    if not listed:
+        names.append("and every other tool")
+    if not names:
+        return ""
+    return f"A yes lets these run WITHOUT asking you: {', '.join(names)}"
 
 
 def _wrapped(text: str, width: int, style: str) -> list[Line]:
@@ -105,20 +177,36 @@ def _directory(project: Layer) -> Path:
 
 
 def trust(options: argparse.Namespace) -> int:
-    """``ullage trust``: agree to a project's file as it is now, or list the answers. Raises ``UllageError``."""
+    """``ullage trust``: ask about a project's file as it is now, or list the answers. 0 for a yes, 2 for a no.
+
+    With ``--yes`` the whole text is printed and agreed to. Raises ``CommandRefused`` where nobody can be asked,
+    ``UllageError``.
+    """
     answers = ProjectAnswers(data_directory(os.environ))
     if options.list:
-        for one in answers.all():
-            print(f"{_standing(one.is_agreed, Path(one.directory), one.digest)}  {printable(one.directory)}")
+        for answer in answers.all():
+            standing = _standing(answer.is_agreed, Path(answer.directory), answer.digest)
+            print(f"{standing}  {printable(answer.directory)}")
         return 0
-    project = _project(options.directory)
-    ignored = _ignored([project], {})
-    answers.add(_directory(project), project.digest, is_agreed=True)
-    if ignored:
+    request = _request_in(Path(options.directory or Path.cwd()))
+    name = _name(request.project)
+    if not request.wanted:
+        print(f"{name} asks for nothing that needs your yes.")
+        for one in request.never:
+            print(f"{printable(one.where)}: {one.key} is ignored: it {_why(one)}.")
+        return 0
+    if options.yes:
         screen = Screen()
-        screen.show(described(project, ignored, screen))
-    else:
-        print(f"{_name(project)} asks for nothing else.")
+        screen.show(described(request, screen, _changed(request.project, answers)))
+        answers.add(_directory(request.project), request.project.digest, is_agreed=True)
+    elif not _can_ask():
+        raise CommandRefused(
+            f"Nothing is allowed: there is no terminal to ask you about {name}. Read the file, then use "
+            "`ullage trust --yes`, which shows and allows all that it asks for."
+        )
+    elif not _asked(request, answers):
+        print(f"Refused: {name} sets only what is harmless. `ullage trust` asks again.")
+        return 2
     print("These settings count from now on, for as long as the file stays as it is. `ullage untrust` takes it back.")
     return 0
 
@@ -144,9 +232,9 @@ def _standing(is_agreed: bool, directory: Path, digest: str) -> str:
     return word if is_same else f"{word}, but the file has changed"
 
 
-def _project(directory: str | None) -> Layer:
-    start = Path(directory or Path.cwd())
-    path = project_config(start)
-    if path is None:
+def _request_in(start: Path) -> Request:
+    layers = [replace(one, is_agreed=False) for one in read_configs(start, os.environ)]
+    request = _request(layers, os.environ)
+    if request is None:
         raise InputError(f"There is no {FILE} in {start.absolute()} or above it. Name the project's directory.")
-    return read_config(path, place="project file")
+    return request

@@ -122,6 +122,7 @@ class Agent:
         self._guest: Agent | None = None
         resolved = resolve(said, {}, self._files, self._environment)
         self.settings = resolved.settings
+        _check_root(resolved)
         if config is True:
             _warn_of_project(resolved)
 
@@ -379,6 +380,13 @@ def _warn_of_project(resolved: Resolved) -> None:
         if one.place == "project file":
             allow = " The command `ullage trust` allows it." if one.may_be_asked else ""
             log.warning("%s: %s%s", one.where, one, allow)
+
+
+def _check_root(resolved: Resolved) -> None:
+    root = resolved.settings.root
+    if root is not None and not root.is_dir():
+        source = resolved.source_of("root")
+        raise SettingError(f"root ({source}): {root} is no directory. Make it, or name another one.")
 
 
 def read_instructions(root: Path, name: str) -> str:

@@ -123,11 +123,11 @@ ANYONE: Final = Authority()
 CHOICE: Final = Authority(
     project="asked", why="decides which provider gets the conversation, which key is used and what is spent"
 )
-EFFORT: Final = Authority(project="asked", why="decides how much is spent before the program gives up")
+EFFORT: Final = Authority(project="asked", why="decides how many calls are paid for before the program gives up")
 BUDGET: Final = Authority(
     session="narrower",
     project="asked",
-    why="decides what is spent",
+    why="is the limit of what is spent",
     how="at most the operator's",
     narrow=_lower,
     is_ceiling=True,
@@ -165,7 +165,7 @@ BASE_URL: Final = Authority(
 TOOLS: Final = Authority(
     session="narrower",
     project="asked",
-    why="decides what runs on this machine",
+    why="gives the model tools that run on this machine",
     how="tools that the operator has named too",
     narrow=_fewer,
     is_ceiling=True,
@@ -174,7 +174,7 @@ TOOLS: Final = Authority(
 APPROVE: Final = Authority(
     session="narrower",
     project="asked",
-    why="decides what runs without a question",
+    why="decides which tools ask before they run; a shorter list asks less",
     how="in addition to the operator's",
     narrow=_more,
     is_ceiling=True,

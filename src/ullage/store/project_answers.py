@@ -55,13 +55,16 @@ class ProjectAnswers:
 
     def of(self, project: Path, digest: str) -> bool | None:
         """Whether the user agreed to this content of the file in ``project``; ``None`` when nobody was asked."""
+        answer = self.latest(project)
+        return answer.is_agreed if answer is not None and answer.digest == digest else None
+
+    def latest(self, project: Path) -> ProjectAnswer | None:
+        """The answer about the file in ``project``, whatever the file held; ``None`` when nobody was asked."""
         if self._lies_in(project):
             return None
         directory = str(project.resolve())
         answer = _read(self._path(directory))
-        if answer is None or (answer.directory, answer.digest) != (directory, digest):
-            return None
-        return answer.is_agreed
+        return answer if answer is not None and answer.directory == directory else None
 
     def add(self, project: Path, digest: str, *, is_agreed: bool) -> None:
         """Keep an answer. Raises ``CommandRefused`` for a directory that can have none, ``UllageError``."""

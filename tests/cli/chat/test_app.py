@@ -131,6 +131,23 @@ async def test_a_question_is_answered_by_a_key_and_always_holds_for_the_session(
         assert "write" in (await shown.talk.session.look()).settings.approve
 
 
+async def test_a_grant_for_the_project_is_shown_and_revoked_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    async with showing(tmp_path, CALLS, tools=("write",)) as shown:
+        await shown.say("please write")
+        await shown.until(lambda: "Allow (1 of 2)? write" in shown.text("question"))
+        await asyncio.sleep(0.6)
+        await shown.pilot.press("p")
+        told = "allowed in this project: every write call · /grants lists them"
+        await shown.until(lambda: told in shown.notices)
+        await shown.until(lambda: "ready" in shown.text("foot"))
+        (grant,) = await shown.talk.session.grants()
+        assert grant.scope == "project"
+        await shown.say(f"/grants revoke {grant.grant.id[:7]}")
+        revoked = f"Revoked: {grant.grant.id}"
+        await shown.until(lambda: revoked in shown.notices)
+        assert await shown.talk.session.grants() == []
+
+
 async def test_a_letter_in_a_message_under_way_answers_no_question(tmp_path: Path) -> None:
     async with showing(tmp_path, CALLS, tools=("write",)) as shown:
         await shown.say("please write")

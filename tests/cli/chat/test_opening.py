@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from ullage.cli.chat.opening import (
     lacking,
     no_model,
     opened,
+    resume_command,
     session_settings,
 )
 from ullage.cli.chat.simulated import Simulated
@@ -46,6 +48,17 @@ def test_what_runs_and_where_is_the_launch_s_and_the_model_is_stored_with_the_se
     assert session_settings(parser().parse_args(["chat"])) == {}
     none = parser().parse_args(["chat", "--tools", "none", "--store", str(tmp_path / "s.db")])
     assert agent_of(none, DOUBLE).settings.tools == ()
+
+
+def test_the_command_that_resumes_a_session_names_what_the_session_does_not_keep(tmp_path: Path) -> None:
+    place = tmp_path / "a b"
+    words = ["chat", "--simulate", "--tools", "read,shell", "--root", str(place), "--sandbox", "off"]
+    command = resume_command(parser().parse_args([*words, "--store", str(place / "s.db"), "--model", "m"]), "5f2a")
+    assert shlex.split(command)[1:] == [
+        *("chat", "--simulate", "--store", str(place / "s.db"), "--tools", "read,shell"),
+        *("--root", str(place), "--sandbox", "off", "--session", "5f2a"),
+    ]
+    assert resume_command(parser().parse_args(["chat"]), "5f2a") == "ullage chat --session 5f2a"
 
 
 def test_what_lacks_is_said_with_the_variable_that_holds_it() -> None:

@@ -39,7 +39,8 @@ def test_what_asks_first_is_not_allowed_where_nobody_can_be_asked(tmp_path: Path
     done = chat(tmp_path, "go\n", *more)
     assert "Not allowed" in done.stderr
     assert not (tmp_path / "a.txt").exists()
-    chat(tmp_path, "go\n", *more, "--yes")
+    told = chat(tmp_path, "go\n", *more, "--yes")
+    assert "allowed by --yes: write(" in told.stderr and "needs your approval" not in told.stderr
     assert (tmp_path / "a.txt").read_text() == "x"
 
 

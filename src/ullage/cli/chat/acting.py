@@ -10,11 +10,11 @@ from typing import NamedTuple
 from ullage.cli.chat.commands import COMMANDS, KEYS, Typed, command_of, unknown
 from ullage.cli.chat.drilldown import Window
 from ullage.cli.chat.markdown_export import as_markdown
-from ullage.cli.chat.notices import granted_words
 from ullage.cli.chat.transcript import Transcript, text_of
 from ullage.cli.drawing import Subject, draw
 from ullage.cli.footing import dollars, usage_items
 from ullage.cli.glyphs import Glyphs
+from ullage.cli.grants import granted_words, meant
 from ullage.cli.listing import step_table
 from ullage.cli.table import LARGEST_NAMED
 from ullage.cli.text import Line, Span, cells, counted, number, padded, printable
@@ -217,8 +217,9 @@ class Acting:
         """What is allowed without asking, or one of it revoked."""
         word, _, name = argument.partition(" ")
         if word == "revoke" and name.strip():
-            await self.session.revoke(name.strip())
-            return said(f"Revoked: {printable(name.strip())}. Such calls need your approval again.")
+            grant = meant(name.strip(), [one.grant.id for one in await self.session.grants()])
+            await self.session.revoke(grant)
+            return said(f"Revoked: {printable(grant)}. Such calls need your approval again.")
         if argument:
             return said("/grants lists what is allowed without asking; /grants revoke ID takes one back.", "warn")
         found = await self.session.grants()

@@ -21,7 +21,7 @@ from textual.widgets import TextArea
 
 from ullage.agent.loop import Loop
 from ullage.cli.agent_options import left_out_line
-from ullage.cli.asking import Reply, give
+from ullage.cli.asking import Reply, give, granted_line
 from ullage.cli.chat.acting import LEAVE, Acting, Outcome
 from ullage.cli.chat.approving import KEYS, SCROLLS, Approving
 from ullage.cli.chat.choices import Choice
@@ -495,6 +495,8 @@ class Chat(App[str]):
         self.approving.is_refusing = False
         try:
             await give(self.session, question, reply)
+            if reply.always == "project":  # a session's grant is an event, which is shown as such
+                self._tell([(Span(f"{granted_line(question, reply)} · /grants lists them", "dim"),)])
         except UllageError as problem:
             self._fail(problem)
         self._is_stale = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ullage.agent.grants import prefix_text
+from ullage.cli.grants import granted_words
 from ullage.cli.server_sentence import server_sentence
 from ullage.cli.text import Line, Span, counted, number, printable, shortened
 from ullage.cli.window_events import window_sentence
@@ -138,11 +138,6 @@ def _of_the_turn(event: Event) -> Line:
             return _line("warn", f"ended, {ENDS.get(event.reason, event.reason)}{note}")
         case _:
             return ()
-
-
-def granted_words(tool: str, prefix: tuple[str, ...]) -> str:
-    """What a grant allows, in words."""
-    return printable(f"{tool}: {prefix_text(prefix)}" if prefix else f"every {tool} call")
 
 
 def _line(style: str, text: str) -> Line:

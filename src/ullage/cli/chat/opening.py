@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from ullage.cli.agent_options import (
 from ullage.cli.chat.simulated import Simulated
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.stores import store_at
+from ullage.cli.text import printable
 from ullage.cli.trusting import project_settings
 from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.runtime.agent import Agent
@@ -63,6 +65,25 @@ def session_settings(args: argparse.Namespace) -> dict[str, object]:
         "max_output": args.max_output,
     }
     return {name: value for name, value in said.items() if value is not None}
+
+
+def resume_command(args: argparse.Namespace, session: str) -> str:
+    """The command that opens this session again with what a session does not keep, quoted for a shell."""
+    root, store = args.root, args.store
+    given = {
+        "--scenario": args.scenario,
+        "--store": store and str(Path(store).expanduser().absolute()),
+        "--tools": args.tools,
+        "--root": root and str(Path(root).expanduser().resolve()),
+        "--sandbox": args.sandbox,
+        "--base-url": args.base_url,
+        "--system": args.system,
+        "--session": session,
+    }
+    words = ["ullage", "chat", *(["--simulate"] if args.simulate else [])]
+    for option, value in given.items():
+        words += [option, value] if value else []
+    return printable(shlex.join(words))
 
 
 def lacking(agent: Agent, settings: Mapping[str, object], environment: Mapping[str, str]) -> str:

@@ -64,7 +64,7 @@ async def _next_line() -> str | None:
 
 async def _turn(session: Session, text: str, screen: Screen, *, yes: bool) -> str:
     """Say this and show what happens until the session rests; gives how the turn ended."""
-    live = Live(screen, shows_user=False)
+    live = Live(screen, shows_user=False, allows_all=yes)
     before = (await session.look()).ledger.loop.seq
     await session.send(text)
     await follow(session, live, after=before, ask=None if yes else ask_person)

@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from ullage.cli.agent_options import warn_of
-from ullage.cli.chat.opening import agent_of, environment_for, lacking, no_model, opened, session_settings
+from ullage.cli.chat.opening import (
+    agent_of,
+    environment_for,
+    lacking,
+    no_model,
+    opened,
+    resume_command,
+    session_settings,
+)
 from ullage.cli.chat.plain import converse
 from ullage.cli.chat.simulated import Simulated, simulated
 from ullage.cli.glyphs import glyphs_for
@@ -85,7 +93,7 @@ async def _talk(agent: Agent, args: argparse.Namespace, double: Simulated | None
     finally:
         await agent.leave()
     if goes_on:
-        print(f"Session stays: ullage chat{' --simulate' * args.simulate} --session {name}")
+        print(f"Session stays: {resume_command(args, name)}")
     return 0
 
 
