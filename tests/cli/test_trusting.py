@@ -206,9 +206,9 @@ def test_trust_allows_nothing_where_nobody_can_be_asked_unless_it_is_told_to(tmp
 @pytest.mark.parametrize(
     ("approve", "own", "shown"),
     [
-        ("[]", "", "A yes lets these run WITHOUT asking you: write, edit, shell, tools of MCP servers, and every other tool"),
-        ('["write", "mcp"]', "", "A yes lets these run WITHOUT asking you: edit, shell"),
-        ('["shell"]', "shell,deploy", "A yes lets these run WITHOUT asking you: deploy"),
+        ("[]", "", "WITHOUT asking you: write, edit, shell, tools of MCP servers, and every other tool"),
+        ('["write", "mcp"]', "", "WITHOUT asking you: edit, shell"),
+        ('["shell"]', "shell,deploy", "WITHOUT asking you: deploy"),
         ('["read", "write", "edit", "shell", "mcp"]', "", "Everything that asks you now still does."),
     ],
 )
@@ -218,7 +218,8 @@ def test_the_tools_that_would_no_longer_ask_are_named(
     (clone / "ullage.toml").write_text(f'approve = {approve}\nmax_steps = 7\nbudget_usd = 5.0\nsandbox = "off"\n')
     outer = environment(tmp_path) | ({"ULLAGE_APPROVE": own} if own else {})
     text = " ".join(ullage(clone, outer, "trust", "--yes").stdout.split())
-    assert shown in text and "runs without a question" not in text
+    assert f"{shown} max_steps: 7" in text
+    assert "runs without a question" not in text
     assert "before the program gives up; without this file: 100" in text
     assert "is the limit of what is spent; without this file: no end" in text
     assert "also sets sandbox, which a project's file can never set: ignored, whatever you answer." in text
