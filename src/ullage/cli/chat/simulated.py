@@ -80,7 +80,7 @@ def simulated(scenario_file: str = "", *, root: str | None = None, base_url: str
             **_SETTINGS,
         }
         for provider in PROVIDERS:
-            variables |= dict.fromkeys(provider.key_env[:1], "simulated")
+            variables |= dict.fromkeys(provider.key_env[:1], "no-key-is-needed")
             wire = {"google": "gemini", "llama.cpp": "llamacpp"}.get(provider.name, provider.name)
             variables |= dict.fromkeys(provider.url_env, server.urls.get(wire, server.url("openai")))
         yield Simulated(model, variables)
