@@ -70,7 +70,11 @@ async def test_a_sandbox_that_is_off_asks_as_the_settings_say(tmp_path: Path) ->
     assert tool.unconfined == ""
 
 
-async def test_a_workspace_that_can_not_be_confined_is_refused_at_the_call(tmp_path: Path) -> None:
+async def test_a_workspace_that_can_not_be_confined_is_refused_at_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # Ullage's own source can't be confined by Landlock
     store = tmp_path / "s.db"
     store.touch()
     (tool,) = builtin(("shell",), sandbox=Sandbox(backends=("landlock",), stores=(store,)))

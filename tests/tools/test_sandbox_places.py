@@ -46,6 +46,27 @@ def test_what_is_hidden_is_hidden_in_the_workspace_too(home: Path) -> None:
     assert reach.sees(home / "project/other")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".local/share/uv/credentials/credentials.toml", ".dotnet/corefx/cryptography/x509stores/my/a.pfx",
+        ".npm-global/etc/npmrc", ".nvm/versions/node/v22/etc/npmrc", "miniconda3/.condarc",
+        "miniconda3/envs/a/.condarc", ".asdf/installs/nodejs/22/etc/npmrc",
+    ],
+)  # fmt: skip
+def test_secrets_of_toolchains_are_not_seen(name: str, home: Path) -> None:
+    (home / name).parent.mkdir(parents=True)
+    (home / name).touch()
+    assert not reach_of(home / "project", home=home).sees(home / name)
+
+
+def test_programs_of_toolchains_are_seen(home: Path) -> None:
+    names = (".local/share/uv/python", ".dotnet/sdk", ".npm-global/lib", ".nvm/versions/node/v22/bin", "miniconda3/lib")
+    for name in names:
+        (home / name).mkdir(parents=True)
+        assert reach_of(home / "project", home=home).sees(home / name / "a")
+
+
 def test_what_only_root_may_read_is_hidden_from_root(home: Path) -> None:
     reach = reach_of(home / "project", home=home)
     assert reach.sees(Path("/etc/passwd"))

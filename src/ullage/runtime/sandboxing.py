@@ -16,11 +16,12 @@ from ullage.tools.tool import AgentTool
 
 def sandbox_of(settings: Settings, environment: Mapping[str, str], store: Path | None = None) -> Sandbox:
     """How commands with these settings are confined. ``store`` is a database outside the data directory."""
+    config = user_config(environment)
     return Sandbox(
         mode=settings.sandbox,
         readable=settings.sandbox_read,
         writable=settings.sandbox_write,
-        hidden=(data_directory(environment), user_config(environment).parent),
+        hidden=(data_directory(environment), config.parent, config),
         stores=() if store is None else (store,),
         home=Path(environment.get("HOME") or Path.home()),
     )

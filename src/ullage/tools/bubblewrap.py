@@ -94,7 +94,8 @@ def mounting(
     arguments += _hidden(reach)
     arguments += ["--remount-ro", "/", "--seccomp", "10", "--chdir", str(cwd)]
     arguments += ["--", "/bin/sh", "-c", INNER, "sh", *command]
-    return Mounting(arguments, opened, [str(place) for place in reach.missing if place in mounts])
+    held = [str(place) for place in (*reach.missing, *reach.own_missing) if place in mounts]
+    return Mounting(arguments, opened, held)
 
 
 def _temporary(reach: Reach, temp_bytes: int) -> Iterator[str]:
@@ -116,7 +117,7 @@ def _workspace(reach: Reach) -> dict[Path, str]:
     the workspace down to something read-only or hidden is a mount of its own.
     """
     places = (reach.root, *reach.writable)
-    closed = [path for path in (*reach.protected, *reach.missing) if not _is_below(path, reach.hidden)]
+    closed = [path for path in reach.closed if not _is_below(path, reach.hidden)]
     mounts = dict.fromkeys(places, "--bind")
     for path in (*closed, *reach.hidden):
         above = [each for each in path.parents if _is_below(each, places) and not _is_below(each, closed)]

@@ -24,6 +24,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ullage.tools.bubblewrap import mounting
 from ullage.tools.landlock import SEES_TRUNCATION, landlock_rules, landlock_version
+from ullage.tools.own_code import OwnCode, own_code
 from ullage.tools.processes import Command
 from ullage.tools.sandbox_places import TOOLCHAIN_VARIABLES, Reach, reach_of, store_files
 from ullage.tools.seccomp import MACHINES, filter_for
@@ -59,7 +60,8 @@ class Limits(NamedTuple):
 class Sandbox:
     """How commands are confined. ``hidden`` are files and directories, ``stores`` databases, that none may read.
 
-    ``readable`` and ``writable`` are directories beside the workspace. ``home`` is the user's home directory.
+    ``readable`` and ``writable`` are directories beside the workspace. ``home`` is the user's home directory,
+    ``code`` what Ullage itself runs.
     """
 
     mode: SandboxMode = "workspace"
@@ -70,6 +72,7 @@ class Sandbox:
     limits: Limits = field(default_factory=Limits)
     home: Path = field(default_factory=Path.home)
     backends: tuple[Backend, ...] = BACKENDS
+    code: OwnCode = field(default_factory=own_code)
 
     def backend(self, root: Path) -> Backend:
         """What confines commands in this workspace; "none" also for the mode "off". Runs a program the first time."""
@@ -84,7 +87,8 @@ class Sandbox:
         if self.backend(root) == "none":
             return ""
         network = "there is no network" if self.mode == "workspace" else "the network is open"
-        git = ", but not its .git," if self.backend(root) == "bubblewrap" else ""
+        own = " or Ullage's own files" if self.reach(Path(os.path.realpath(root))).own else ""
+        git = f", but not its .git{own}," if self.backend(root) == "bubblewrap" else ""
         return (
             f"Commands run in a sandbox: they can write only the working directory{git} and $TMPDIR, other files of "
             f"the user are hidden, and {network}."
@@ -111,12 +115,13 @@ class Sandbox:
             readable=self.readable,
             writable=self.writable,
             hidden=[*self.hidden, *stores],
+            code=self.code,
         )
 
     def _choice(self, root: Path) -> tuple[Backend, str]:
         reasons = []
         for backend in self.backends:
-            reason = _unusable(backend)
+            reason = self._unusable(backend, root)
             if not reason:
                 reach = self.reach(root)
                 if reach.problem:
@@ -130,9 +135,28 @@ class Sandbox:
             remedy = f"install bubblewrap (apt install bubblewrap), or {remedy}"
         return "none", f"{'; '.join(reasons) or 'no kind of sandbox was allowed'}; {remedy}"
 
+    def _unusable(self, backend: Backend, root: Path) -> str:
+        if not sys.platform.startswith("linux"):
+            return f"{backend} needs Linux"
+        if platform.machine() not in MACHINES:
+            return f"{backend} has no filter of system calls for {platform.machine()}"
+        if backend == "bubblewrap":
+            return _bubblewrap_problem(self._bubblewrap_program(root))
+        return "" if landlock_version() else "the kernel has no Landlock"
+
+    def _bubblewrap_program(self, root: Path) -> str:
+        """The first on ``PATH`` that no command can have made or changed; empty for none."""
+        places = {os.path.realpath(place) for place in (root, *self.writable)} - {"/"}  # that one is refused later
+        for directory in os.environ.get("PATH", os.defpath).split(os.pathsep):
+            program = shutil.which("bwrap", path=directory) if os.path.isabs(directory) else None
+            ends = (os.path.realpath(directory), os.path.realpath(program)) if program else ()
+            if program and not any(Path(end).is_relative_to(place) for end in ends for place in places):
+                return program
+        return ""
+
     def _in_bubblewrap(self, command: Command, root: Path) -> Command:
         limits = self.limits.as_spec()
-        program, binds_descriptors = _bubblewrap()
+        program = self._bubblewrap_program(root)
         has_network = self.mode == "workspace+network"
         mounted = mounting(
             program,
@@ -142,7 +166,7 @@ class Sandbox:
             has_network=has_network,
             temp_bytes=limits["temp_bytes"],
             is_root=os.geteuid() == 0,
-            binds_descriptors=binds_descriptors,
+            binds_descriptors=_binds_descriptors(program),
         )
         spec = {
             "limits": limits,
@@ -185,42 +209,31 @@ def replace_spec(command: Command, spec: Mapping[str, Any]) -> Command:
     return command._replace(spec={**command.spec, **spec})
 
 
-def _unusable(backend: Backend) -> str:
-    if not sys.platform.startswith("linux"):
-        return f"{backend} needs Linux"
-    if platform.machine() not in MACHINES:
-        return f"{backend} has no filter of system calls for {platform.machine()}"
-    if backend == "bubblewrap":
-        return _bubblewrap_problem()
-    return "" if landlock_version() else "the kernel has no Landlock"
-
-
 def _unhidden(reach: Reach, backend: Backend) -> str:
     """What this kind of sandbox could not hide in this workspace."""
     if backend == "bubblewrap":
         return ""
     places = (reach.root, *reach.writable)
     inside = [each for each in reach.hidden if any(each.is_relative_to(place) for place in places)]
-    return f"Landlock can't hide {inside[0]} inside the workspace" if inside else ""
+    if inside:
+        return f"Landlock can't hide {inside[0]} inside the workspace"
+    own = (*reach.own, *reach.own_missing)
+    return f"Landlock can't keep {own[0]} inside the workspace from being changed" if own else ""
 
 
 @cache
-def _bubblewrap() -> tuple[str, bool]:
-    """The program, and whether it can mount what is open on a descriptor."""
-    program = shutil.which("bwrap") or ""
-    if not program:
-        return "", False
+def _binds_descriptors(program: str) -> bool:
+    """Whether this bubblewrap can mount what is open on a descriptor."""
     told = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=_PROBE_S, check=False)
-    return program, "--ro-bind-fd" in told.stdout + told.stderr
+    return "--ro-bind-fd" in told.stdout + told.stderr
 
 
 @cache
-def _bubblewrap_problem() -> str:
+def _bubblewrap_problem(program: str) -> str:
     """Why bubblewrap can't be used here, found by using it."""
+    if not program:
+        return "bubblewrap is not installed"
     try:
-        program, _ = _bubblewrap()
-        if not program:
-            return "bubblewrap is not installed"
         command = [program, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid", "--unshare-net"]
         tried = subprocess.run([*command, "true"], capture_output=True, text=True, timeout=_PROBE_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:

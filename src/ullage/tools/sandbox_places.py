@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ullage.tools.own_code import OwnCode, code_problem, kept
 from ullage.tools.repositories import git_places
 
 SYSTEM: Final = (
@@ -22,12 +23,32 @@ SYSTEM: Final = (
 """Programs, libraries and their configuration."""
 
 TOOLCHAINS: Final = (
-    ".asdf", ".bun/bin", ".cargo/bin", ".deno/bin", ".dotnet", ".elan", ".ghcup", ".goenv", ".juliaup", ".local/bin",
-    ".local/lib", ".local/share/fnm", ".local/share/mise", ".local/share/pipx", ".local/share/pnpm", ".local/share/uv",
-    ".nodenv", ".npm-global", ".nvm", ".opam", ".pyenv", ".rbenv", ".rustup", ".sdkman/candidates", ".swiftly",
-    ".volta", "anaconda3", "go/bin", "go/pkg/mod", "mambaforge", "miniconda3", "miniforge3",
+    ".asdf/installs", ".asdf/shims", ".asdf/bin", ".asdf/plugins", ".bun/bin", ".cargo/bin", ".deno/bin",
+    ".dotnet/dotnet", ".dotnet/host", ".dotnet/packs", ".dotnet/sdk", ".dotnet/sdk-manifests", ".dotnet/shared",
+    ".dotnet/templates", ".dotnet/tools", ".elan/bin", ".elan/toolchains", ".ghcup/bin", ".ghcup/ghc", ".goenv/bin",
+    ".goenv/libexec", ".goenv/shims", ".goenv/versions", ".juliaup/bin", ".julia/juliaup", ".local/bin", ".local/lib",
+    ".local/share/fnm/node-versions", ".local/share/fnm/aliases", ".local/share/mise/installs",
+    ".local/share/mise/shims", ".local/share/pipx/venvs", ".local/share/pnpm", ".local/share/uv/python",
+    ".local/share/uv/tools", ".nodenv/bin", ".nodenv/libexec", ".nodenv/shims", ".nodenv/versions", ".npm-global/bin",
+    ".npm-global/lib", ".nvm/alias", ".nvm/nvm.sh", ".nvm/nvm-exec", ".nvm/versions", ".opam", ".pyenv/bin",
+    ".pyenv/libexec", ".pyenv/shims", ".pyenv/version", ".pyenv/versions", ".rbenv/bin", ".rbenv/libexec",
+    ".rbenv/shims", ".rbenv/version", ".rbenv/versions", ".rustup/settings.toml", ".rustup/toolchains",
+    ".sdkman/candidates", ".swiftly/bin", ".swiftly/toolchains", ".volta/bin", ".volta/tools/image", "go/bin",
+    "go/pkg/mod",
+    *(f"{name}/{part}" for name in ("anaconda3", "mambaforge", "miniconda3", "miniforge3")
+      for part in ("bin", "condabin", "envs", "include", "lib", "libexec", "pkgs", "share", "ssl")),
 )  # fmt: skip
-"""Directories of a home that hold compilers, interpreters and their packages. ``.cargo`` itself holds a token."""
+"""What in a home holds compilers, interpreters and their packages. Not the directories above: ``.cargo`` holds a token,
+``.local/share/uv`` those of ``uv auth``, ``.dotnet`` private keys, ``miniconda3`` a ``.condarc``."""
+
+TOOLCHAIN_SETTINGS: Final = (
+    ".nvm/versions/node/*/etc", ".nodenv/versions/*/etc", ".asdf/installs/nodejs/*/etc",
+    ".local/share/mise/installs/node/*/etc", ".local/share/fnm/node-versions/*/installation/etc",
+    ".volta/tools/image/node/*/etc", ".pyenv/versions/*/.condarc", ".local/share/uv/tools/*/pip.conf",
+    ".local/share/pipx/venvs/*/pip.conf", ".pyenv/versions/*/pip.conf", "*conda3/envs/*/.condarc",
+    "*conda3/envs/*/pip.conf", "m*forge*/envs/*/.condarc", "m*forge*/envs/*/pip.conf",
+)  # fmt: skip
+"""Settings inside of these that may hold the token of a registry, as patterns: they are hidden."""
 
 TOOLCHAIN_VARIABLES: Final[Mapping[str, str]] = {
     "RUSTUP_HOME": ".rustup", "PYENV_ROOT": ".pyenv", "NVM_DIR": ".nvm", "RBENV_ROOT": ".rbenv", "VOLTA_HOME": ".volta",
@@ -54,7 +75,8 @@ class Reach(NamedTuple):
     """What a command can get at. All paths are absolute and without links.
 
     ``hidden`` lies inside what can be read or written, ``protected`` inside what can be written. ``missing`` does not
-    exist there and must not come to be. ``problem`` says why this workspace can't be confined at all, and what to do.
+    exist there and must not come to be. ``own`` is Ullage's own code there, ``own_missing`` what
+    is missing of its code and places. ``problem`` says why this workspace can't be confined at all, and what to do.
     """
 
     root: Path
@@ -64,7 +86,14 @@ class Reach(NamedTuple):
     hidden: tuple[Path, ...] = ()
     protected: tuple[Path, ...] = ()
     missing: tuple[Path, ...] = ()
+    own: tuple[Path, ...] = ()
+    own_missing: tuple[Path, ...] = ()
     problem: str = ""
+
+    @property
+    def closed(self) -> tuple[Path, ...]:
+        """What can be read but not written, there or not."""
+        return (*self.protected, *self.missing, *self.own, *self.own_missing)
 
     def sees(self, path: Path) -> bool:
         """Whether the path lies in a place that can be read."""
@@ -74,7 +103,7 @@ class Reach(NamedTuple):
 
     def writes(self, path: Path) -> bool:
         """Whether the path lies in a place that can be written."""
-        if any(path.is_relative_to(place) for place in (*self.hidden, *self.protected, *self.missing)):
+        if any(path.is_relative_to(place) for place in (*self.hidden, *self.closed)):
             return False
         return any(path.is_relative_to(place) for place in (self.root, *self.writable))
 
@@ -87,11 +116,12 @@ def reach_of(
     readable: Iterable[Path] = (),
     writable: Iterable[Path] = (),
     hidden: Iterable[Path] = (),
+    code: OwnCode = OwnCode(),  # noqa: B008
 ) -> Reach:
     """What a command in this workspace can get at, of what exists now.
 
     ``search_path`` is the ``PATH`` of programs; ``readable`` and ``writable`` are the operator's further directories,
-    ``hidden`` what no command may read wherever it lies.
+    ``hidden`` what no command may read wherever it lies, ``code`` what none may change.
     """
     root, home = _real(root), _real(home)
     toolchains = [home / each for each in TOOLCHAINS]
@@ -101,20 +131,36 @@ def reach_of(
     further = tuple(dict.fromkeys(_existing(writable)))
     places = (root, *further)
     seen = _outermost(_existing([*map(Path, SYSTEM), *toolchains, *programs, *readable]))
-    closed = [*hidden, *_private_files(os.geteuid() == 0)]
+    hidden = list(hidden)
+    settings = [each for pattern in TOOLCHAIN_SETTINGS for each in home.glob(pattern)]
+    closed = [*hidden, *settings, *_private_files(os.geteuid() == 0)]
     if _is_below(home, map(_real, map(Path, SYSTEM))):
         closed += [home / each for each in SECRETS]
     granted = (*places, *seen)
     git = git_places(root, further)
+    private, own = kept(hidden, places), kept(code.files, places)
+    own_missing = tuple(path for path in (*own.missing, *private.missing) if _can_write(path.parent))
     return Reach(
         root=root,
         home=home,
         readable=tuple(place for place in seen if not _is_below(place, places)),
         writable=further,
-        hidden=tuple(dict.fromkeys(each for each in _existing(closed) if _is_below(each, granted) and each != root)),
+        hidden=tuple(
+            dict.fromkeys(
+                each for each in _existing(closed) if _is_below(each, granted) and each not in (root, *own_missing)
+            )
+        ),
         protected=git.existing,
         missing=tuple(path for path in git.missing if _can_write(path.parent)),
-        problem=_too_wide(root, further, home) or (git.problem and f"{git.problem}; {_OTHER_ROOT}"),
+        own=own.existing,
+        own_missing=own_missing,
+        problem=(
+            _too_wide(root, further, home)
+            or (git.problem and f"{git.problem}; {_OTHER_ROOT}")
+            or code_problem(code, places)
+            or own.problem
+            or private.problem
+        ),
     )
 
 
