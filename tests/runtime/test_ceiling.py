@@ -16,6 +16,7 @@ from ullage.events import SessionStarted, SettingsChanged
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.store.sqlite import SqliteStore
+from ullage.tools.tool import ToolError
 from ullage.wire.client import Client, Post
 
 KEYS = {"OPENAI_API_KEY": "sk-openai-secret", "ANTHROPIC_API_KEY": "sk-anthropic-secret", "VLLM_API_KEY": "sk-vllm"}
@@ -127,3 +128,25 @@ async def test_a_store_inside_the_root_is_hidden_from_commands_however_it_is_giv
         if store is not None:
             await store.close()
     assert "SQLite format" not in str(output)
+
+
+async def test_a_session_s_narrower_root_is_not_followed_when_it_becomes_a_link(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for place in (root / "sub", outside):
+        place.mkdir(parents=True)
+        (place / "f").write_text(place.name)
+    agent = Agent(
+        "openai:gpt-5", tools=["read", "shell"], root=root, environment=KEYS, config=False, store=tmp_path / "s"
+    )
+    shared = await agent.enter()
+    try:
+        tools = shared.tools(shared.commanded({"root": "sub"}))
+        session: Any = None  # these tools ask nothing of it
+        assert "sub" in (await tools["read"].run({"path": "f"}, session)).text
+        (root / "sub").rename(root / "aside")
+        (root / "sub").symlink_to(outside)
+        for name, arguments in (("read", {"path": "f"}), ("shell", {"command": "cat f"})):
+            with pytest.raises(ToolError, match="no longer the directory"):
+                await tools[name].run(arguments, session)
+    finally:
+        await agent.leave()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.tools.test_paths import exchanging
 from ullage.errors import SettingError
 from ullage.runtime.agent import LONGEST_INSTRUCTIONS, Agent, read_instructions
 from ullage.runtime.config_file import read_configs
@@ -74,9 +75,71 @@ def test_instructions_are_visible_regular_files_below_the_root(tmp_path: Path) -
         (root / name).symlink_to(target)
         with pytest.raises(SettingError, match=r"hidden file|leads out of"):
             read_instructions(root, name)
-    for name, said in {"pipe.md": "no regular file", "long.md": "200,001 bytes", ".secret": "no regular file"}.items():
+    for name, said in {"pipe.md": "no plain file", "long.md": "200,001 bytes", ".secret": "is a directory"}.items():
         with pytest.raises(SettingError, match=said):
             read_instructions(root, name)
+
+
+def test_an_instruction_file_that_becomes_a_link_leads_nowhere(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "d").mkdir(parents=True)
+    (root / "d" / "AGENTS.md").write_text("Be kind.")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "AGENTS.md").write_text("hunter2")
+    (root / "l").symlink_to("../outside")
+    seen = set()
+    with exchanging(root / "d", root / "l"):
+        for _ in range(1_000):
+            try:
+                seen.add(read_instructions(root, "d/AGENTS.md"))
+            except SettingError:
+                seen.add("refused")
+    assert seen <= {"Be kind.", "", "refused"}
+
+
+def trusting(tmp_path: Path) -> dict[str, str]:
+    """An environment whose user trusts everything in ``tmp_path / "projects"``."""
+    own = tmp_path / "own.toml"
+    own.write_text(f'trusted = ["{tmp_path / "projects"}"]\n')
+    return {"HOME": str(tmp_path), "ULLAGE_DATA": str(tmp_path / "data"), "ULLAGE_CONFIG": str(own)}
+
+
+@pytest.mark.parametrize("before", ["", 'tools = ["read"]\n', "trigger = 0.8\n"], ids=["no file", "asks", "harmless"])
+@pytest.mark.parametrize("below", ["", "sub"])
+def test_what_a_command_writes_into_a_trusted_directory_does_not_count_in_the_next_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, below: str
+) -> None:
+    environment = trusting(tmp_path)
+    place = tmp_path / "projects" / "ours"
+    (place / "sub").mkdir(parents=True)
+    if before:
+        (place / "ullage.toml").write_text(before)
+    monkeypatch.chdir(place)
+    for _ in range(2):
+        assert Agent(environment=environment).settings.tools == (("read",) if "read" in before else ())
+    monkeypatch.chdir(place / below)
+    Path("ullage.toml").write_text('[mcp.x]\ncommand = "sh"\n')
+    agent = Agent(environment=environment)
+    assert not agent.settings.mcp
+    (layer, _) = read_configs(Path.cwd(), environment)
+    ProjectAnswers(tmp_path / "data").add(Path.cwd(), layer.digest, is_agreed=True)
+    assert "x" in Agent(environment=environment).settings.mcp
+
+
+def test_a_refusal_counts_in_a_trusted_directory_and_so_does_taking_an_answer_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment, answers = trusting(tmp_path), ProjectAnswers(tmp_path / "data")
+    place = tmp_path / "projects" / "ours"
+    place.mkdir(parents=True)
+    (place / "ullage.toml").write_text('tools = ["read"]\n')
+    monkeypatch.chdir(place)
+    assert Agent(environment=environment).settings.tools == ("read",)
+    (kept,) = answers.all()
+    answers.add(place, kept.digest, is_agreed=False)
+    assert Agent(environment=environment).settings.tools == ()
+    assert answers.remove(place)
+    assert Agent(environment=environment).settings.tools == ()
 
 
 @pytest.mark.parametrize("name", [".env", "prod.env", ".git/config", "a/.b/c.md", "A.ENV"])

@@ -29,6 +29,17 @@ def test_an_answer_is_for_one_directory_and_one_content(tmp_path: Path, project:
     assert answers.of(project, "b") is None and not answers.all()
 
 
+def test_a_note_of_a_session_is_no_answer_and_takes_none_away(tmp_path: Path, project: Path) -> None:
+    answers = ProjectAnswers(tmp_path / "data")
+    assert not answers.knows(project)
+    answers.note_session(project)
+    assert answers.knows(project) and answers.knows(project / "below") and not answers.knows(tmp_path)
+    assert answers.latest(project) is None and not answers.all() and not answers.remove(project)
+    answers.add(project, "a", is_agreed=True)
+    answers.note_session(project)
+    assert answers.of(project, "a") is True
+
+
 def test_a_link_to_a_directory_is_that_directory(tmp_path: Path, project: Path) -> None:
     (tmp_path / "link").symlink_to(project)
     answers = ProjectAnswers(tmp_path / "data")

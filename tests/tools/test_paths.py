@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tools.paths import OutsideRoot, walk_to
+from ullage.tools.paths import NarrowRoot, OutsideRoot, walk_to
 from ullage.tools.tool import ToolError
 
 SECRET = b"secret"
@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
     return inside
 
 
-def content(root: Path, path: str) -> bytes:
+def content(root: Path | NarrowRoot, path: str) -> bytes:
     with walk_to(root, path) as place, os.fdopen(place.open_file(), "rb") as file:
         return file.read()
 
@@ -182,3 +182,15 @@ def test_no_path_and_no_links_lead_out(path: str, one: str, two: str, is_absolut
             return
         assert found == b"inside"
         assert Path(f"{root}/{path}").read_bytes() == b"inside"
+
+
+def test_a_narrower_root_that_becomes_a_link_leads_nowhere(root: Path) -> None:
+    narrow = NarrowRoot(root, root / "a" / "b")
+    (root / "a" / "b" / "secret").write_bytes(b"inside")
+    assert content(narrow, "secret") == content(narrow, str(root / "a" / "b" / "secret")) == b"inside"
+    (root / "o" / "b").mkdir(parents=True)
+    for place, target in ((root / "a" / "b", "../../outside"), (root / "a", "o")):
+        place.rename(place.with_name("aside"))
+        place.symlink_to(target)
+        with pytest.raises(ToolError, match="no longer the directory"):
+            content(narrow, "secret")

@@ -1,11 +1,13 @@
 import asyncio
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.tools.surroundings import FakeSurroundings
 from ullage.tools.builtin import builtin
+from ullage.tools.processes import Command, run_command
 from ullage.tools.sandbox import Backend, Limits, Sandbox
 from ullage.tools.shell import shell
 from ullage.tools.tool import ToolError
@@ -20,6 +22,24 @@ async def test_a_command_works_in_its_workspace(backend: Backend, tmp_path: Path
     )
     output = await shell(tmp_path, line, 30, sandbox=Sandbox(backends=(backend,)))
     assert output.text == f"one\na\n{tmp_path}\n"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_narrower_workspace_that_becomes_a_link_is_refused(backend: Backend, tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "a" / "sub").mkdir(parents=True)
+    (outside / "sub").mkdir(parents=True)
+    sandbox = Sandbox(backends=(backend,), is_narrow=True)
+    place = root / "a" / "sub"
+    assert (await shell(place, "echo x > f", 30, sandbox=sandbox)).text == "[exit code 0, no output]"
+    confined = sandbox.confined(Command(("/bin/sh", "-c", "echo x > f"), place, {}))
+    (root / "a").rename(root / "aside")
+    (root / "a").symlink_to(outside)
+    with pytest.raises(ToolError, match="no longer the directory"):
+        await shell(place, "echo x > f", 30, sandbox=sandbox)
+    with suppress(OSError):  # exchanged after it was looked at
+        await run_command(confined, lambda _: None, timeout_s=30)
+    assert not list((outside / "sub").iterdir())
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

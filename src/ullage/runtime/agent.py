@@ -18,6 +18,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +31,7 @@ from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
 from ullage.events import Calibrated, Event, SessionStarted, SettingsChanged
 from ullage.messages import SystemBlock, clean_text
 from ullage.runtime.authority import is_hidden
-from ullage.runtime.config_file import read_configs
+from ullage.runtime.config_file import read_configs, remember_trusted
 from ullage.runtime.hooks import Hook
 from ullage.runtime.outcome import Result
 from ullage.runtime.precedence import Layer, Resolved, resolve
@@ -47,9 +48,10 @@ from ullage.tokens.calibration import Calibration
 from ullage.tools.builtin import builtin
 from ullage.tools.functions import as_tools
 from ullage.tools.mcp import McpServer, open_all, tools_of
+from ullage.tools.paths import NarrowRoot, walk_to
 from ullage.tools.results import READER, read_result
 from ullage.tools.sandbox import Sandbox
-from ullage.tools.tool import AgentTool
+from ullage.tools.tool import AgentTool, ToolError
 from ullage.wire.client import Client, Timeouts
 from ullage.wire.endpoints import endpoint_for, provider_of
 
@@ -123,6 +125,7 @@ class Agent:
         resolved = resolve(said, {}, self._files, self._environment)
         self.settings = resolved.settings
         _check_root(resolved)
+        remember_trusted(resolved, self._environment)
         if config is True:
             _warn_of_project(resolved)
 
@@ -295,7 +298,9 @@ class Agent:
         confined = (settings.sandbox, settings.sandbox_read, settings.sandbox_write)
         key = (settings.tools, settings.root, settings.result_tokens, *confined)
         if key not in self._made:
-            made = builtin(settings.tools, root=settings.root, sandbox=self._sandbox(settings))
+            narrow = self._narrow(settings)
+            sandbox = replace(self._sandbox(settings), is_narrow=narrow is not None)
+            made = builtin(settings.tools, root=narrow or settings.root, sandbox=sandbox)
             own = as_tools([*made, *self._own_tools])
             served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
             named = {tool.name: tool for tool in (*own, *served)}
@@ -304,6 +309,12 @@ class Agent:
                 named.setdefault(reader.name, reader)
             self._made[key] = named
         return self._made[key]
+
+    def _narrow(self, settings: Settings) -> NarrowRoot | None:
+        """The root of a session that has a narrower one than the operator's."""
+        if settings.root is None or settings.root == self.settings.root:
+            return None
+        return NarrowRoot(self.settings.root or Path.cwd(), settings.root)
 
     def _sandbox(self, settings: Settings) -> Sandbox:
         place = getattr(self._given_store, "path", self._given_store)  # a store that is a file says where it lies
@@ -316,7 +327,7 @@ class Agent:
 
     def _system(self, settings: Settings) -> tuple[SystemBlock, ...]:
         blocks = [SystemBlock(text=clean_text(settings.system).text)] if settings.system else []
-        root = settings.root or Path.cwd()
+        root = self._narrow(settings) or settings.root or Path.cwd()
         for name in settings.instructions:
             if text := read_instructions(root, name):
                 blocks.append(SystemBlock(text=text, kind="instructions", name=name))
@@ -389,30 +400,29 @@ def _check_root(resolved: Resolved) -> None:
         raise SettingError(f"root ({source}): {root} is no directory. Make it, or name another one.")
 
 
-def read_instructions(root: Path, name: str) -> str:
+def read_instructions(root: Path | NarrowRoot, name: str) -> str:
     """The text of an instruction file below ``root``; empty where there is none.
 
     A link may lead to another visible file below the root, and nowhere else. Raises ``SettingError``.
     """
-    root = root.resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root):
-        raise SettingError(f"The instruction file {name} leads out of {root}: name one inside it.")
-    inside = path.relative_to(root)
-    if is_hidden(str(inside)) and inside != Path(name):
-        raise SettingError(f"The instruction file {name} is a link to the hidden file {inside}. Name another file.")
-    if not path.exists():
-        return ""
-    if not path.is_file():
-        raise SettingError(f"The instruction file {path} is no regular file. Name another one in `instructions`.")
     try:
-        with path.open("rb") as file:
-            data = file.read(LONGEST_INSTRUCTIONS + 1)
-    except OSError as problem:
-        raise SettingError(f"The instruction file {path} can't be read: {problem.strerror}.") from problem
+        with walk_to(root, name) as place:
+            if is_hidden(place.shown) and Path(place.shown) != Path(name):
+                raise SettingError(
+                    f"The instruction file {name} is a link to the hidden file {place.shown}. Name another file."
+                )
+            with os.fdopen(place.open_file(), "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                data = file.read(LONGEST_INSTRUCTIONS + 1)
+    except ToolError as problem:
+        if isinstance(problem.__cause__, (FileNotFoundError, NotADirectoryError)):
+            return ""
+        raise SettingError(
+            f"The instruction file {name} can't be read: {problem} Name another one in `instructions`."
+        ) from problem
     if len(data) > LONGEST_INSTRUCTIONS:
         raise SettingError(
-            f"The instruction file {path} has {path.stat().st_size:,} bytes, which would fill the window of many "
+            f"The instruction file {name} has {size:,} bytes, which would fill the window of many "
             f"models; the most is {LONGEST_INSTRUCTIONS:,}. Name a shorter one in `instructions`."
         )
     return clean_text(data).text

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from ullage.bounds import value_excess
 from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
-from ullage.runtime.precedence import Layer, checked
+from ullage.runtime.precedence import Layer, Resolved, checked, is_inside
 from ullage.runtime.toml_lines import is_too_deep
 from ullage.store.calibration import data_directory
 from ullage.store.project_answers import ProjectAnswers
@@ -73,8 +73,26 @@ def read_configs(start: Path, environment: Mapping[str, str], *, platform: str =
             layers.append(read_config(path))
             continue
         layer = read_config(path, place="project file")
-        layers.append(replace(layer, is_agreed=answers.of(path.parent, layer.digest) is True))
+        is_agreed = answers.of(path.parent, layer.digest) is True
+        layers.append(replace(layer, is_agreed=is_agreed, needs_answer=answers.knows(path.parent)))
     return tuple(layers)
+
+
+def remember_trusted(resolved: Resolved, environment: Mapping[str, str]) -> None:
+    """Remember the content of a file that counts because its directory is trusted, and where commands can write there.
+
+    So a command of this session can't add to what counts in the next one. Raises ``UllageError``.
+    """
+    trusted = resolved.settings.trusted
+    if not trusted:
+        return
+    answers = ProjectAnswers(data_directory(environment))
+    for layer in resolved.layers:
+        if layer.place == "project file" and layer.path is not None and layer.is_agreed and not layer.needs_answer:
+            answers.add(layer.path.parent, layer.digest, is_agreed=True)
+    for place in (resolved.settings.root or Path.cwd(), *resolved.settings.sandbox_write):
+        if is_inside(place, trusted):
+            answers.note_session(place)
 
 
 def read_config(path: Path, *, place: Literal["user file", "project file"] = "user file") -> Layer:

@@ -50,6 +50,8 @@ class Layer:
     text: str = field(default="", repr=False)
     is_agreed: bool = False
     """Of a project's file: the user has looked at its content and agreed to it."""
+    needs_answer: bool = False
+    """Of a project's file: sessions have worked in its directory, so lying in a trusted one is not enough."""
     digest: str = ""
     """Of a file: names its content."""
 
@@ -434,7 +436,12 @@ def _can_be(key: str, value: object) -> bool:
 
 
 def _is_trusted(layer: Layer, trusted: tuple[Path, ...]) -> bool:
-    if layer.path is None or layer.place != "project file":
+    if layer.path is None or layer.place != "project file" or layer.needs_answer:
         return False
-    directory = layer.path.parent.resolve()  # a link or ".." must not make a directory look trusted
-    return any(directory.is_relative_to(each.resolve()) for each in trusted)
+    return is_inside(layer.path.parent, trusted)
+
+
+def is_inside(directory: Path, places: Iterable[Path]) -> bool:
+    """Whether a directory is one of these or lies below one, wherever links lead."""
+    real = directory.resolve()
+    return any(real.is_relative_to(each.resolve()) for each in places)

@@ -1,7 +1,8 @@
 """What the user answered when asked whether a project's ``ullage.toml`` may set more than harmless settings.
 
 One small file for each directory, in the user's data directory. An answer is for one content of the file: a file that
-has changed since is asked about again.
+has changed since is asked about again. A note without a content says that sessions have worked in a directory whose
+file nobody had to answer for: what lies there and below from then on may be their commands' work.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class ProjectAnswers:
             paths = [self.directory / name for name in os.listdir(self.directory) if name.endswith(".json")]
         except OSError:
             return []
-        found = [answer for path in paths if (answer := _read(path)) is not None]
+        found = [answer for path in paths if (answer := _read(path)) is not None and answer.digest]
         return sorted(found)
 
     def of(self, project: Path, digest: str) -> bool | None:
@@ -64,7 +65,7 @@ class ProjectAnswers:
             return None
         directory = str(project.resolve())
         answer = _read(self._path(directory))
-        return answer if answer is not None and answer.directory == directory else None
+        return answer if answer is not None and answer.digest and answer.directory == directory else None
 
     def add(self, project: Path, digest: str, *, is_agreed: bool) -> None:
         """Keep an answer. Raises ``CommandRefused`` for a directory that can have none, ``UllageError``."""
@@ -73,6 +74,19 @@ class ProjectAnswers:
                 f"No answer is kept for {project}: Ullage's own data lies in it, so what works there could write one. "
                 "Put the settings into your own ullage.toml instead."
             )
+        self._write(project, digest, is_agreed=is_agreed)
+
+    def knows(self, project: Path) -> bool:
+        """Whether there was an answer or a session here or in a directory above, or there can be no answer."""
+        place = project.resolve()
+        return self._lies_in(place) or any(os.path.lexists(self._path(str(each))) for each in (place, *place.parents))
+
+    def note_session(self, directory: Path) -> None:
+        """Remember that sessions work in a directory; an answer for it stays. Raises ``UllageError``."""
+        if not os.path.lexists(self._path(str(directory.resolve()))):
+            self._write(directory, "", is_agreed=False)
+
+    def _write(self, project: Path, digest: str, *, is_agreed: bool) -> None:
         directory = str(project.resolve())
         data = msgspec.json.encode(_File(directory=directory, digest=digest, is_agreed=is_agreed))
         try:
@@ -89,13 +103,10 @@ class ProjectAnswers:
 
     def remove(self, project: Path) -> bool:
         """Forget the answer for a directory; false where there is none. Raises ``UllageError``."""
-        path = self._path(str(project.resolve()))
-        try:
-            path.unlink()
-        except FileNotFoundError:
+        answer = _read(self._path(str(project.resolve())))
+        if answer is None or not answer.digest:
             return False
-        except OSError as problem:
-            raise UllageError(f"The answer {path} can't be removed ({problem.strerror}).") from problem
+        self._write(project, "", is_agreed=False)  # a trusted directory stays known, so that its file is asked about
         return True
 
     def _path(self, directory: str) -> Path:

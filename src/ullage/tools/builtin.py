@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ullage.errors import SettingError
 from ullage.tools import files
 from ullage.tools.functions import Approval, tool
+from ullage.tools.paths import NarrowRoot
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.search import MATCHES, Query
 from ullage.tools.search import TIMEOUT_S as SEARCH_S
@@ -27,7 +28,7 @@ MARGIN_S: Final = 10.0  # seconds a tool with a time limit of its own gets on to
 def builtin(
     names: Sequence[str] = ("read", "write", "edit", "list", "search", "shell"),
     *,
-    root: Path | None = None,
+    root: Path | NarrowRoot | None = None,
     approve: bool | Sequence[str] | Mapping[str, Approval] = False,
     env: Mapping[str, str] | None = None,
     kept_bytes: int = KEPT_BYTES,
@@ -47,7 +48,9 @@ def builtin(
         "edit": lambda: _edit(root, asks("edit")),
         "list": lambda: _list(root, asks("list")),
         "search": lambda: _search(root, asks("search")),
-        "shell": lambda: _shell(root, asks("shell"), env, kept_bytes, sandbox or Sandbox()),
+        "shell": lambda: _shell(
+            root.path if isinstance(root, NarrowRoot) else root, asks("shell"), env, kept_bytes, sandbox or Sandbox()
+        ),
     }
     named = set(names) | (set(approve) if not isinstance(approve, bool) else set())
     if unknown := sorted(named - makers.keys()):
@@ -61,7 +64,7 @@ def builtin(
     return tuple(makers[name]() for name in names)
 
 
-def _read(root: Path | None, approval: Approval) -> AgentTool:
+def _read(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     @tool(name="read", idempotent=True, needs_approval=approval)
     async def read(path: str, *, offset: int = 1, limit: int = files.LINES, session: Surroundings) -> Output:
         """Read a text file, its lines numbered, or look at an image.
@@ -76,7 +79,7 @@ def _read(root: Path | None, approval: Approval) -> AgentTool:
     return read
 
 
-def _write(root: Path | None, approval: Approval) -> AgentTool:
+def _write(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     @tool(name="write", sequential=True, idempotent=True, needs_approval=approval)
     def write(path: str, content: str, session: Surroundings) -> Output:
         """Write a file. One that is there is replaced; missing directories are made.
@@ -90,7 +93,7 @@ def _write(root: Path | None, approval: Approval) -> AgentTool:
     return write
 
 
-def _edit(root: Path | None, approval: Approval) -> AgentTool:
+def _edit(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     @tool(name="edit", sequential=True, needs_approval=approval)
     def edit(path: str, old: str, new: str, *, replace_all: bool = False, session: Surroundings) -> Output:
         """Replace text in a file. Without replace_all the old text must stand there exactly once.
@@ -106,7 +109,7 @@ def _edit(root: Path | None, approval: Approval) -> AgentTool:
     return edit
 
 
-def _list(root: Path | None, approval: Approval) -> AgentTool:
+def _list(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     @tool(name="list", idempotent=True, needs_approval=approval)
     async def list_(path: str = ".", *, depth: int = 1, session: Surroundings) -> Output:
         """List a directory: directories end with a slash, files have their size.
@@ -120,7 +123,7 @@ def _list(root: Path | None, approval: Approval) -> AgentTool:
     return list_
 
 
-def _search(root: Path | None, approval: Approval) -> AgentTool:
+def _search(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     @tool(name="search", idempotent=True, needs_approval=approval, timeout_s=SEARCH_S + MARGIN_S)
     async def search(
         pattern: str,

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS, READ_BYTES
 from ullage.tools.outputs import HEAD_BYTES, as_picture, looks_binary
-from ullage.tools.paths import Place, walk_to
+from ullage.tools.paths import NarrowRoot, Place, walk_to
 from ullage.tools.replacing import replace_content
 from ullage.tools.tool import Output, ToolError
 
@@ -33,7 +33,7 @@ IGNORED: Final = frozenset(
 """Directories that are listed and not entered: histories, caches and what package managers fetched."""
 
 
-def read(root: Path, path: str, offset: int, limit: int) -> Output:
+def read(root: Path | NarrowRoot, path: str, offset: int, limit: int) -> Output:
     """Lines of a text file with their numbers, from line ``offset`` on; or an image."""
     if offset < 1 or limit < 1:
         raise ToolError("offset and limit count from 1.")
@@ -48,7 +48,7 @@ def read(root: Path, path: str, offset: int, limit: int) -> Output:
         return Output(_numbered(file, place, offset, limit))
 
 
-def write(root: Path, path: str, content: str) -> Output:
+def write(root: Path | NarrowRoot, path: str, content: str) -> Output:
     """Make a file, or give one another content."""
     data = content.encode()
     with walk_to(root, path, to_write=True, make_parents=True) as place:
@@ -59,7 +59,7 @@ def write(root: Path, path: str, content: str) -> Output:
         return Output(f"Wrote {len(data):,} bytes, {lines:,} lines, to {place.shown}: {was}.")
 
 
-def edit(root: Path, path: str, old: str, new: str, replace_all: bool) -> Output:
+def edit(root: Path | NarrowRoot, path: str, old: str, new: str, replace_all: bool) -> Output:
     """Put ``new`` where exactly ``old`` stands."""
     if not old:
         raise ToolError("old must not be empty; to make a file use write.")
@@ -86,7 +86,7 @@ def edit(root: Path, path: str, old: str, new: str, replace_all: bool) -> Output
         return Output(f"Replaced {count:,} in {place.shown}, in line{'s' * (count > 1)} {_lines_of(data, sought)}.")
 
 
-def list_directory(root: Path, path: str, depth: int) -> Output:
+def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:
     """What is in a directory, and in those below it down to ``depth``."""
     with walk_to(root, path) as place:
         found = place.stat()

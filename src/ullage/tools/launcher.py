@@ -322,14 +322,29 @@ def pass_on(spec: dict[str, Any], noting: int) -> None:
     os.close(writing)
     noting, reading = above(noting, free), above(reading, free)
     for number, parent, name in spec["open"]:
-        found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=None if parent < 0 else parent)
-        if stat.S_ISLNK(os.fstat(found).st_mode):
-            raise OSError(errno.ELOOP, f"{name} was exchanged for a link")
+        found = open_plain(name, parent)
         os.dup2(found, number, inheritable=True)
         if found != number:
             os.close(found)
     os.dup2(noting, 9, inheritable=True)
     os.dup2(reading, 10, inheritable=True)
+
+
+def open_plain(name: str, parent: int = -1) -> int:
+    """A descriptor of a name in an open directory, or of an absolute path, step by step and never through a link."""
+    here = os.open("/", os.O_PATH | os.O_CLOEXEC) if parent < 0 else os.dup(parent)
+    for step in name.split("/"):
+        if not step:
+            continue
+        directory = here
+        try:
+            here = os.open(step, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+        finally:
+            os.close(directory)
+        if stat.S_ISLNK(os.fstat(here).st_mode):
+            os.close(here)
+            raise OSError(errno.ELOOP, f"{step} was exchanged for a link")
+    return here
 
 
 def above(descriptor: int, least: int) -> int:
@@ -358,7 +373,8 @@ def restrict(rules: dict[str, Any]) -> None:
     ruleset = checked(libc.syscall(LANDLOCK_CREATE, wanted, ctypes.c_size_t(size), 0))
     for path, rights in rules["grants"]:
         try:
-            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            is_written = rights & 2  # LANDLOCK_ACCESS_FS_WRITE_FILE: such places were named without links
+            place = open_plain(path) if is_written else os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue  # gone since the rules were made: nothing to grant
         rule = (ctypes.c_uint32 * 3).from_buffer_copy(

@@ -30,6 +30,14 @@ class InsideRepository(ToolError):
     """The path leads to what git reads as its own, which decides what programs git runs outside the sandbox."""
 
 
+class NarrowRoot(NamedTuple):
+    """A root inside the operator's, named without links. Commands work in the operator's root, and can put a link in
+    the place of a directory there: so no link between the two is followed."""
+
+    outer: Path
+    path: Path
+
+
 class Place(NamedTuple):
     """Where a path leads: an open directory and a name in it that is no link, or ``.`` for the directory itself.
 
@@ -63,7 +71,9 @@ class Place(NamedTuple):
 
 
 @contextmanager
-def walk_to(root: Path, path: str, *, to_write: bool = False, make_parents: bool = False) -> Iterator[Place]:
+def walk_to(
+    root: Path | NarrowRoot, path: str, *, to_write: bool = False, make_parents: bool = False
+) -> Iterator[Place]:
     """The place a path leads to, open as long as the block lasts. An ``OSError`` in the block becomes a ``ToolError``.
 
     Absolute paths and links are followed as long as they stay inside. Raises ``OutsideRoot``, and ``ToolError`` where a
@@ -84,15 +94,17 @@ def walk_to(root: Path, path: str, *, to_write: bool = False, make_parents: bool
 class _Walk:
     """One walk: the directories from the root to here, each open."""
 
-    def __init__(self, root: Path, *, to_write: bool) -> None:
-        self._root = Path(os.path.abspath(root))
-        self._roots = (self._root, Path(os.path.realpath(root)))
+    def __init__(self, root: Path | NarrowRoot, *, to_write: bool) -> None:
+        self._outer = root.outer if isinstance(root, NarrowRoot) else None
+        named = root.path if isinstance(root, NarrowRoot) else root
+        self._root = Path(os.path.abspath(named))
+        self._roots = (self._root, Path(os.path.realpath(named)))
         self._to_write = to_write
         self._open: list[int] = []
         self._names: list[str] = []
 
     def to(self, path: str, *, make_parents: bool) -> Place:
-        self._open.append(os.open(self._root, _DIRECTORY & ~os.O_NOFOLLOW))
+        self._open.append(self._opened())
         if self._to_write and any(map(is_git_name, self._roots[1].parts)):
             raise _inside_repository(path)
         left = self._steps(path, path)
@@ -115,6 +127,24 @@ class _Walk:
             else:
                 self._down(step, make=make_parents)
         return Place(self._open[-1], ".", "/".join(self._names) or ".")
+
+    def _opened(self) -> int:
+        """A descriptor of the root."""
+        if self._outer is None:
+            return os.open(self._root, _DIRECTORY & ~os.O_NOFOLLOW)
+        outer = os.path.realpath(self._outer)
+        if not self._root.is_relative_to(outer):
+            raise ToolError(moved(self._root))
+        descriptor = os.open(outer, _DIRECTORY)
+        for step in self._root.relative_to(outer).parts:
+            above = descriptor
+            try:
+                descriptor = os.open(step, _DIRECTORY, dir_fd=above)
+            except OSError as error:
+                raise ToolError(moved(self._root)) from error
+            finally:
+                os.close(above)
+        return descriptor
 
     def close(self) -> None:
         while self._open:
@@ -182,6 +212,11 @@ def _inside_repository(path: str) -> InsideRepository:
         "it, whatever was approved. Ask the person to make this change. For commands they can open the repository "
         "with the setting sandbox_write."
     )
+
+
+def moved(root: Path) -> str:
+    """What is said of a narrower root that has become a link, or is gone."""
+    return f"{root} is no longer the directory that this session was given; put it back, or give it another root."
 
 
 def _reason(error: OSError) -> str:

@@ -25,9 +25,11 @@ from typing import Any, Final, Literal, NamedTuple
 from ullage.tools.bubblewrap import mounting
 from ullage.tools.landlock import SEES_TRUNCATION, landlock_rules, landlock_version
 from ullage.tools.own_code import OwnCode, own_code
+from ullage.tools.paths import moved
 from ullage.tools.processes import Command
 from ullage.tools.sandbox_places import TOOLCHAIN_VARIABLES, Reach, reach_of, store_files
 from ullage.tools.seccomp import MACHINES, filter_for
+from ullage.tools.tool import ToolError
 
 SandboxMode = Literal["off", "workspace", "workspace+network"]
 Backend = Literal["bubblewrap", "landlock", "none"]
@@ -61,7 +63,8 @@ class Sandbox:
     """How commands are confined. ``hidden`` are files and directories, ``stores`` databases, that none may read.
 
     ``readable`` and ``writable`` are directories beside the workspace. ``home`` is the user's home directory,
-    ``code`` what Ullage itself runs.
+    ``code`` what Ullage itself runs. ``is_narrow``: the workspace is named without links, inside the operator's; one
+    that has become a link is refused.
     """
 
     mode: SandboxMode = "workspace"
@@ -73,6 +76,7 @@ class Sandbox:
     home: Path = field(default_factory=Path.home)
     backends: tuple[Backend, ...] = BACKENDS
     code: OwnCode = field(default_factory=own_code)
+    is_narrow: bool = False
 
     def backend(self, root: Path) -> Backend:
         """What confines commands in this workspace; "none" also for the mode "off". Runs a program the first time."""
@@ -95,8 +99,13 @@ class Sandbox:
         )
 
     def confined(self, command: Command) -> Command:
-        """The command as the launcher runs it in this sandbox; its directory is the workspace."""
+        """The command as the launcher runs it in this sandbox; its directory is the workspace.
+
+        Raises ``ToolError`` for a narrower workspace that has become a link.
+        """
         root = Path(os.path.realpath(command.cwd))
+        if self.is_narrow and root != command.cwd:
+            raise ToolError(moved(command.cwd))
         match self.backend(root):
             case "bubblewrap":
                 return self._in_bubblewrap(command, root)

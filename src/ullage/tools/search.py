@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.tools.files import IGNORED
-from ullage.tools.paths import walk_to
+from ullage.tools.paths import NarrowRoot, walk_to
 from ullage.tools.processes import UNLIMITED, Command, run_command
 from ullage.tools.tool import Output, ToolError
 
@@ -47,7 +47,7 @@ def re2_library() -> str:
 
 
 async def search(
-    root: Path, path: str, query: Query, *, timeout_s: float | None = None, library: str | None = None
+    root: Path | NarrowRoot, path: str, query: Query, *, timeout_s: float | None = None, library: str | None = None
 ) -> Output:
     """Matching lines as ``path:line: text``, those around them as ``path-line- text``.
 
@@ -74,7 +74,7 @@ async def search(
         }
         command = Command(
             (sys.executable, "-I", "-S", _PROGRAM, msgspec.json.encode(request).decode()),
-            root,
+            Path("/"),  # it works by the descriptor
             {},
             (place.directory,),
             spec={"limits": {**UNLIMITED, "memory_bytes": MEMORY_BYTES}},
