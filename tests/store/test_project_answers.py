@@ -33,7 +33,7 @@ def test_a_note_of_a_session_is_no_answer_and_takes_none_away(tmp_path: Path, pr
     answers = ProjectAnswers(tmp_path / "data")
     assert not answers.knows(project)
     answers.note_session(project)
-    assert answers.knows(project) and answers.knows(project / "below") and not answers.knows(tmp_path)
+    assert answers.knows(project) and answers.knows(project / "below") and not answers.knows(tmp_path / "other")
     assert answers.latest(project) is None and not answers.all() and not answers.remove(project)
     answers.add(project, "a", is_agreed=True)
     answers.note_session(project)
