@@ -242,7 +242,10 @@ class Writer:
 
     def _mark(self) -> bytes:
         """The mark of a new store, where the user has a secret to make it of: a program's store needs none."""
-        return mark_of(self.path, self._data) if self._data is not None and (self._data / SECRET).exists() else b""
+        with suppress(OSError, StoreUnavailable):  # a directory that may not be read holds no secret of the user's
+            if self._data is not None and (self._data / SECRET).exists():
+                return mark_of(self.path, self._data)
+        return b""
 
     def _opened(self) -> sqlite3.Connection:
         """The connection. Raises ``StoreUnavailable`` when its file is no longer the one that was opened."""
