@@ -128,9 +128,11 @@ def test_there_are_no_tools_unless_they_are_asked_for(
     assert "tools" not in server.exchanges[-1].body
     run(server, environment, tmp_path, "What is a cask?", "--tools", "read,list")
     assert {tool["name"] for tool in server.exchanges[-1].body["tools"]} >= {"read", "list"}
-    (tmp_path / "ullage.toml").write_text('tools = ["search"]\n')
-    trusting = {**environment, "ULLAGE_TRUSTED": str(tmp_path)}
-    run(server, trusting, tmp_path, "What is a cask?")
+    place = tmp_path / "project"
+    place.mkdir()
+    (place / "ullage.toml").write_text('tools = ["search"]\n')
+    trusting = {**environment, "ULLAGE_TRUSTED": str(place)}
+    run(server, trusting, place, "What is a cask?")
     assert "search" in {tool["name"] for tool in server.exchanges[-1].body.get("tools", [])}
 
 

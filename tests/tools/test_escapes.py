@@ -126,8 +126,8 @@ async def test_one_process_can_not_take_all_memory(backend: Backend, tmp_path: P
 @pytest.mark.parametrize(
     "take",
     [
-        "held = [os.memfd_create('a') for each in range(30)]\nfor each in held:\n    os.write(each, bytes(20 << 20))",
-        "held = mmap.mmap(-1, 600 << 20)\nfor at in range(0, 600 << 20, 4096):\n    held[at] = 1",
+        "held = [os.memfd_create('a') for each in range(60)]\nfor each in held:\n    os.write(each, bytes(20 << 20))",
+        "held = mmap.mmap(-1, 1200 << 20)\nfor at in range(0, 1200 << 20, 4096):\n    held[at] = 1",
     ],
     ids=["memfd_create", "mmap"],
 )
