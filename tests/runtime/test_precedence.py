@@ -154,8 +154,8 @@ def test_opened_places_mean_the_same_wherever_the_program_is_started(key: str) -
     for places in ([".git"], ["/x", "./sub"], "sub"):
         with pytest.raises(SettingError, match=rf"{key}.*absolute path or one that begins with ~/"):
             resolve({key: places}, {}, [], {})
-    settings = resolve({}, {}, [user(**{key: ["~/work/kettle/.git", "/x"]})], {}).settings
-    assert getattr(settings, key) == (Path.home() / "work/kettle/.git", Path("/x"))
+    settings = resolve({}, {}, [user(**{key: ["~/code/kettle/.git", "/x"]})], {}).settings
+    assert getattr(settings, key) == (Path.home() / "code/kettle/.git", Path("/x"))
 
 
 def test_variables_are_read_as_people_write_them() -> None:
