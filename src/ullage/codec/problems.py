@@ -174,15 +174,7 @@ def problem_in_body(who: str, data: bytes, what: str) -> ProviderError:
     """
     value = parse(data) if data.strip() and not is_dense(data) else None
     if isinstance(value, Mapping) and (value.get("error") or _message(value)):
-        return _error(
-            who=who,
-            status=_status_in(value),
-            text=_heard(value),
-            said=_message(value),
-            code=_code(value),
-            retry_after_s=_retry_after({}, value, _heard(value)),
-            request_id=_request_id(value),
-        )
+        return _error_in(who, value, request_id=_request_id(value))
     quoted = _visible(strike_keys(_readable(data.decode("utf-8", "replace")).strip())[:_SHORT])
     tail = f" It begins: “{quoted}”." if quoted else ""
     return DamagedAnswer(
@@ -198,14 +190,20 @@ def problem_in_stream(who: str, fields: Mapping[str, Any], *, model: str = "") -
         value = response
     if isinstance(value, Mapping) and "error" in value:
         value = {key: item for key, item in value.items() if key in ("error", "type", "message", "code", "incomplete")}
+    return _error_in(who, value, request_id=_request_id(fields), model=model)
+
+
+def _error_in(who: str, value: object, *, request_id: str, model: str = "") -> ProviderError:
+    """The error that a parsed value holds which came without a status and headers of its own."""
+    text = _heard(value)
     return _error(
         who=who,
         status=_status_in(value),
-        text=_heard(value),
+        text=text,
         said=_message(value),
         code=_code(value),
-        retry_after_s=_retry_after({}, value, _heard(value)),
-        request_id=_request_id(fields),
+        retry_after_s=_retry_after({}, value, text),
+        request_id=request_id,
         model=model,
     )
 

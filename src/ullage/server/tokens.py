@@ -13,7 +13,6 @@ import logging
 import os
 import secrets
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from ullage.errors import SettingError
+from ullage.store.private_file import replace_file
 
 log = logging.getLogger("ullage.server")
 
@@ -157,12 +157,7 @@ class TokenStore:
     def _replace(self, tokens: tuple[TokenRecord, ...]) -> None:
         data = msgspec.json.format(msgspec.json.encode(_Stored(VERSION, tokens)), indent=1) + b"\n"
         try:
-            handle, temporary = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)  # mode 0600
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
+            replace_file(self.path, data)
         except OSError as problem:
             raise SettingError(f"{self.path} can't be written: {problem.strerror}.") from problem
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from ullage.errors import UllageError, UnreadableInput
+from ullage.store.private_file import replace_file
 from ullage.tokens.calibration import Calibration, Learnt
 
 VERSION = 1
@@ -103,23 +104,11 @@ class CalibrationStore:
         return Calibration(models=together)
 
     def _replace(self, data: bytes) -> None:
-        import tempfile  # only writing needs it, and it costs more to import than the rest of this file
-
-        temporary = ""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(prefix=f".{FILE}.", dir=self.path.parent)
-            with os.fdopen(handle, "wb") as file:
-                file.write(msgspec.json.format(data, indent=1) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
-            temporary = ""
+            replace_file(self.path, msgspec.json.format(data, indent=1) + b"\n")
         except OSError as problem:
             raise UnwritableStore(
                 f"The learnt calibration can't be written to {self.path} ({problem.strerror}). "
                 "Make room or allow writing there, or point ULLAGE_DATA to another directory."
             ) from problem
-        finally:
-            if temporary:
-                Path(temporary).unlink(missing_ok=True)

@@ -8,7 +8,6 @@ file nobody had to answer for: what lies there and below from then on may be the
 from __future__ import annotations
 
 import os
-import tempfile
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,6 +16,7 @@ import msgspec
 
 from ullage.errors import CommandRefused, UllageError
 from ullage.store.calibration import data_directory
+from ullage.store.private_file import replace_file
 
 DIRECTORY: Final = "projects"
 
@@ -91,10 +91,7 @@ class ProjectAnswers:
         data = msgspec.json.encode(_File(directory=directory, digest=digest, is_agreed=is_agreed))
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=self.directory)  # readable by the user alone
-            with os.fdopen(handle, "wb") as file:
-                file.write(data + b"\n")
-            os.replace(name, self._path(directory))
+            replace_file(self._path(directory), data + b"\n")
         except OSError as problem:
             raise UllageError(
                 f"The answer can't be written to {self.directory} ({problem.strerror}). Make room or allow writing "

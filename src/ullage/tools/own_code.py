@@ -24,9 +24,10 @@ class OwnCode(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What of given paths lies in places that can be written: as it is, and what is missing or empty.
+    """What of given paths lies in places that can be written.
 
-    ``problem`` says what can't be kept as it is; empty for nothing.
+    ``existing`` are files and directories that must not change, ``missing`` paths with nothing there, which must stay
+    so. ``problem`` says what can't be kept as it is; empty for nothing.
     """
 
     existing: tuple[Path, ...] = ()

@@ -16,7 +16,9 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+from ullage.tools.own_code import Kept
 
 GIT: Final = ".git"
 
@@ -35,24 +37,13 @@ _GITLINK: Final = 0o160000
 _SHA256: Final = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
 
 
-class GitPlaces(NamedTuple):
-    """``existing`` are files and directories that must not change, ``missing`` paths that must not come to be.
-
-    ``problem`` says what can't be kept from changing; empty for nothing.
-    """
-
-    existing: tuple[Path, ...] = ()
-    missing: tuple[Path, ...] = ()
-    problem: str = ""
-
-
-def git_places(root: Path, opened: Iterable[Path] = ()) -> GitPlaces:
+def git_places(root: Path, opened: Iterable[Path] = ()) -> Kept:
     """What in the workspace and in further directories that commands can write belongs to git.
 
     A place in ``opened`` that lies in a ``.git`` was opened on purpose: it stays as it is.
     """
     if GIT in root.parts or _is_git_directory(root):
-        return GitPlaces(problem=f"{root} is the inside of a repository")
+        return Kept(problem=f"{root} is the inside of a repository")
     opened = [place for place in opened if place.is_dir()]
     found = _Found()
     for place in (root, *opened):
@@ -63,7 +54,7 @@ def git_places(root: Path, opened: Iterable[Path] = ()) -> GitPlaces:
     existing = [
         path for path in found.existing if not any(path.is_relative_to(place) for place in opened if GIT in place.parts)
     ]
-    return GitPlaces(tuple(existing), tuple(found.missing), found.problem)
+    return Kept(tuple(existing), tuple(found.missing), found.problem)
 
 
 def is_git_name(name: str) -> bool:
