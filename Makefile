@@ -4,7 +4,7 @@
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
-check:  ## lint, format, types, leftovers, sizes
+check:  ## lint, format, types, leftovers, plainness, sizes
 	@uv run python -m scripts.check
 
 test:  ## all tests; one room: uv run pytest tests/meter

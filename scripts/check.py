@@ -1,4 +1,4 @@
-"""Every check but the tests: lint, format, types, leftovers, known weaknesses; and a list of what has grown large.
+"""Every check but the tests: lint, format, types, leftovers, known weaknesses, plainness; and large files.
 
     uv run python -m scripts.check
 
@@ -20,6 +20,7 @@ CHECKS = {
     "types": ["-m", "mypy", "--no-error-summary"],
     "leftovers": ["-m", "scripts.leftovers"],
     "known weaknesses": ["-m", "scripts.audit"],
+    "plainness": ["-m", "scripts.plainness"],
     "sizes (a signal)": ["-m", "scripts.sizes"],
 }
 
