@@ -18,16 +18,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ullage_simulators import running
+from ullage_simulators.drawn import Drawn
+from ullage_simulators.models import Model
+from ullage_simulators.scenario import Scenario, read
+from ullage_simulators.server import Exchange
+from ullage_simulators.tokenizer import tokens
+
 from bench.environments import HARNESS_COMPACTION, LANGCHAIN_COMPACTION, OUT, NotInstalled, Peer, python_of
 from bench.invented import Writer as Author
 from bench.long_sessions import LongSession, invented, recorded
 from bench.results import Section, Table
-from ullage.simulators import running
-from ullage.simulators.drawn import Drawn
-from ullage.simulators.models import Model
-from ullage.simulators.scenario import Scenario, read
-from ullage.simulators.server import Exchange
-from ullage.simulators.tokenizer import tokens
 
 TURNS = 300
 WINDOW = 32_000

@@ -12,13 +12,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ullage.simulators.answer import Answer, speak
-from ullage.simulators.answer import Call as ToolCall
-from ullage.simulators.doubles import doubles
-from ullage.simulators.faults import Fault
-from ullage.simulators.scenario import Scenario, read
-from ullage.simulators.server import App, Exchange, _Answer, engine, listener
-from ullage.simulators.wire import Bill, Call, Wire
+from ullage_simulators.answer import Answer, speak
+from ullage_simulators.answer import Call as ToolCall
+from ullage_simulators.faults import Fault
+from ullage_simulators.scenario import Scenario, read
+from ullage_simulators.server import App, Exchange, _Answer, engine, listener
+from ullage_simulators.simulators import simulators
+from ullage_simulators.wire import Bill, Call, Wire
 
 WINDOW = 10_000_000
 TELL = "Tell me."
@@ -47,7 +47,7 @@ class QuickApp(App):
     """Answers from the last message alone, and forgets what it was sent."""
 
     def __init__(self, steps: int, delay_s: float) -> None:
-        super().__init__(scenario(delay_s), 0, doubles(), self._forget)
+        super().__init__(scenario(delay_s), 0, simulators(), self._forget)
         self._steps = steps
 
     def _forget(self, exchange: Exchange) -> None:

@@ -68,8 +68,8 @@ class Measured(NamedTuple):
 
 def serve(to_parent: Connection) -> None:
     """The double's process: answers slowly, in small pieces."""
-    from ullage.simulators import running
-    from ullage.simulators.scenario import read
+    from ullage_simulators import running
+    from ullage_simulators.scenario import read
 
     calls = [{"name": "look", "arguments": {"room": "cellar"}}]
     scenario = read(

@@ -16,9 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import CodeType, FrameType
 
+from ullage_simulators.scenario import read
+from ullage_simulators.server import running
+
 import ullage
-from ullage.simulators.scenario import read
-from ullage.simulators.server import running
 
 PACKAGE = Path(ullage.__file__).parent
 

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 from ullage.cli.chat.app import Chat
 from ullage.cli.chat.opening import environment_for
@@ -25,8 +27,6 @@ from ullage.cli.chat.panels import Panel
 from ullage.cli.chat.simulated import Simulated
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
-from ullage.simulators import running
-from ullage.simulators.scenario import read
 
 ROOT = Path(__file__).parents[1]
 SIZE = (100, 36)

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from playwright.async_api import Browser, Page, async_playwright
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 from ullage.runtime.agent import Agent
 from ullage.server.app import application
 from ullage.server.guard import LOOPBACK
 from ullage.server.serving import Server, listener, url_of
-from ullage.simulators import running
-from ullage.simulators.scenario import read
 
 IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")

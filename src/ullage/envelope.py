@@ -112,9 +112,6 @@ JSON_VALUES: Final = 1_000_000
 DOCUMENT_VALUES: Final = 5_000_000
 """Values in a file that is one JSON value, such as a whole conversation."""
 
-SCENARIO_BYTES: Final = 16 * MIB
-"""A scenario of the simulators."""
-
 # --- Session logs and other files ----------------------------------------------------------------------------------
 
 LOG_LINE_BYTES: Final = 64 * MIB

@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators.drawn import draw
+from ullage_simulators.prompt import Ask
+from ullage_simulators.server import Exchange
+from ullage_simulators.wire import Bill
 
 from bench.compaction import (
     CLIENTS,
@@ -20,10 +24,6 @@ from bench.compaction import (
     unseen,
 )
 from bench.long_sessions import SHARES, SIZES, TOOL, _size, invented, recorded
-from ullage.simulators.drawn import draw
-from ullage.simulators.prompt import Ask
-from ullage.simulators.server import Exchange
-from ullage.simulators.wire import Bill
 
 WINDOW = 10_000
 PLAYED = scenario(invented(5), WINDOW)

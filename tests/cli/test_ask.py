@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ullage_simulators.answer import Answer as Scripted
+from ullage_simulators.faults import Fault
+from ullage_simulators.scenario import Line, Scenario
+from ullage_simulators.server import Server, running
 
 from ullage.cli import main
 from ullage.cli.ask import Pen, cost_line, window_line
 from ullage.cli.text import safe
 from ullage.codec.stream import ReasoningDelta, TextDelta
 from ullage.meter.meter import Meter
-from ullage.simulators.answer import Answer as Scripted
-from ullage.simulators.faults import Fault
-from ullage.simulators.scenario import Line, Scenario
-from ullage.simulators.server import Server, running
 from ullage.usage import Usage
 
 SECRET = "sk-very-secret-0123456789abcdef"

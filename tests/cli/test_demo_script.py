@@ -1,6 +1,7 @@
+from ullage_simulators.scenario import read
+
 from ullage.cli import demo_script as script
 from ullage.context.prompt import TASK
-from ullage.simulators.scenario import read
 
 
 def test_the_summary_is_told_by_the_words_of_our_own_request() -> None:

@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Server, running
 
 from ullage.cli import main
 from ullage.errors import SettingError
 from ullage.runtime.agent import Agent
-from ullage.simulators.scenario import read
-from ullage.simulators.server import Server, running
 
 LONG = " ".join(f"word{number}" for number in range(600))
 HIDDEN = "git status --short && git log --oneline -5 && git diff --stat HEAD~1 -- src; touch PWNED-hidden"

@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 from tests.server.served import process
 from ullage.cli import main
 from ullage.cli.parser import parser
 from ullage.cli.serve import agent_of, greeting
-from ullage.simulators import running
-from ullage.simulators.scenario import read
 
 
 def test_another_address_without_a_token_is_refused(

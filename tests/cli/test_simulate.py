@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from ullage.cli import main
-from ullage.simulators import running
 
 KEY = {"authorization": "Bearer any", "content-type": "application/json"}
 
@@ -69,13 +69,29 @@ def test_a_scenario_is_played_and_its_key_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--wire", "cohere"], "no double called 'cohere'"),
+        (["--wire", "cohere"], "no simulator called 'cohere'"),
         (["--scenario", "/nothing/there.toml"], "can't be read"),
     ],
 )
 def test_what_cannot_be_served_is_said(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", *arguments]) == 2
     assert says in capsys.readouterr().err
+
+
+WITHOUT_SIMULATORS = """
+import sys
+sys.modules["ullage_simulators"] = None
+from ullage.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", [["simulate"], ["demo"], ["chat", "--simulate"], ["serve", "--simulate"]])
+def test_without_the_simulators_a_command_says_how_to_install_them(command: list[str], tmp_path: Path) -> None:
+    run = [sys.executable, "-c", WITHOUT_SIMULATORS, *command]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'ullage[simulators]'" in done.stderr
 
 
 def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,15 +5,15 @@ from collections import Counter
 
 import pytest
 from msgspec.structs import replace
+from ullage_simulators.refusal import Refusal
+from ullage_simulators.scenario import Scenario
+from ullage_simulators.simulators import simulators
+from ullage_simulators.wire import Call, Memory
 
 from tests.codec.histories import broken_request, unforged
 from ullage.codec.encode import encode
 from ullage.codec.repair import repair
 from ullage.messages import Request
-from ullage.simulators.doubles import doubles
-from ullage.simulators.refusal import Refusal
-from ullage.simulators.scenario import Scenario
-from ullage.simulators.wire import Call, Memory
 
 CASES = 50_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 3_200
 
@@ -35,7 +35,7 @@ TARGETS = (
     ("generateContent", "google", "gemini-2.5-pro", "gemini"),
     ("generateContent", "google", "gemini-3-flash-preview", "gemini"),
 )
-DOUBLES = doubles()
+DOUBLES = simulators()
 
 
 def refusal_of(request: Request, double: str) -> str:

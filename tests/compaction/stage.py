@@ -10,15 +10,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+from ullage_simulators import Scenario, Server
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Exchange
+
 from tests.context.sessions import words
 from ullage.encoding import decode_event
 from ullage.events import Event, MessageAdded, Pinned, SessionStarted
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
-from ullage.simulators import Scenario, Server
-from ullage.simulators.scenario import read
-from ullage.simulators.server import Exchange
 from ullage.store.export import export_lines
 from ullage.store.sqlite import SqliteStore
 

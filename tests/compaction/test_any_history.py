@@ -12,6 +12,10 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
+from ullage_simulators.anthropic.billing import pieces
+from ullage_simulators.drawn import draw
+from ullage_simulators.models import MODELS
+from ullage_simulators.prompt import count
 
 from tests.compaction.stage import IS_THOROUGH
 from tests.context.histories import FaultyModel, history
@@ -27,10 +31,6 @@ from ullage.context.view import in_view
 from ullage.errors import Overflow
 from ullage.messages import Request
 from ullage.meter.fold import Fold
-from ullage.simulators.anthropic.billing import pieces
-from ullage.simulators.drawn import draw
-from ullage.simulators.models import MODELS
-from ullage.simulators.prompt import count
 
 CASES = 6_000 if IS_THOROUGH else 300
 CUT = 700.0

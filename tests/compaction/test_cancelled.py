@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from ullage_simulators import Server, running
 
 from tests.compaction.moments import (
     IN_THE_OPEN,
@@ -59,7 +60,6 @@ from ullage.events import (
 from ullage.messages import Message
 from ullage.runtime.outcome import CancelAnswer
 from ullage.runtime.session import Session
-from ullage.simulators import Server, running
 from ullage.store.sqlite import SqliteStore
 from ullage.wire.client import Client
 

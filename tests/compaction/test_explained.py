@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
+from ullage_simulators import Server, running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -58,7 +59,6 @@ from ullage.meter.fold import Fold
 from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
 from ullage.runtime.session import Session
-from ullage.simulators import Server, running
 from ullage.tokens.calibration import Calibration
 
 WINDOW = 16_000

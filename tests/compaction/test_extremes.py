@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from ullage_simulators import Server, running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -46,7 +47,6 @@ from ullage.messages import ImagePart, Message, Part
 from ullage.runtime.agent import Agent
 from ullage.runtime.compacting import SUMMARY_TRIES
 from ullage.runtime.outcome import Result
-from ullage.simulators import Server, running
 from ullage.store.sqlite import SqliteStore
 
 WINDOW = 16_000

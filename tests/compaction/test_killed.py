@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import NamedTuple
 
+from ullage_simulators import running
+
 from tests.compaction.stage import (
     ANTHROPIC,
     generated,
@@ -31,7 +33,6 @@ from ullage.events import (
     Pruned,
     TurnEnded,
 )
-from ullage.simulators import running
 
 PROCESSES = 3
 POINTS = 24

@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
+from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -43,7 +44,6 @@ from ullage.events import (
     Pruned,
     ReadingTaken,
 )
-from ullage.simulators import running
 
 WINDOW = 16_000
 MOST_AFTER = 0.45

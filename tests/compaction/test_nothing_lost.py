@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -33,7 +34,6 @@ from tests.context.sessions import words
 from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, Event, MessageAdded, Pruned
 from ullage.messages import Message, TextPart
 from ullage.runtime.session import Session
-from ullage.simulators import running
 
 WINDOW = 16_000
 

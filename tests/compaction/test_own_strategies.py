@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -26,7 +27,6 @@ from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Proposal
 from ullage.context.summary import Summarize
 from ullage.events import CompactionCommitted, CompactionRolledBack
-from ullage.simulators import running
 
 
 class Own:

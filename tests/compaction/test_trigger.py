@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import running
 
 from tests.compaction.stage import (
     ANTHROPIC,
@@ -25,7 +26,6 @@ from tests.context.sessions import words
 from ullage.errors import Overflow
 from ullage.events import CallStarted, CompactionStarted, Event, Pruned, ReadingTaken
 from ullage.runtime.agent import Agent
-from ullage.simulators import running
 
 WINDOW = 16_000
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from ullage_simulators import running
 
 from tests.compaction.elsewhere import Elsewhere
 from tests.compaction.stage import (
@@ -35,7 +36,6 @@ from ullage.context.rules import NOTICE
 from ullage.events import CompactionCommitted, CompactionRolledBack, Pruned
 from ullage.messages import Message
 from ullage.runtime.opening import MADE_BY
-from ullage.simulators import running
 from ullage.store.sqlite import SqliteStore
 
 WINDOW = 150_000

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from ullage_simulators import Server
 
 from tests.hostile.measuring import Lag
 from tests.hostile.provider import CALM
@@ -27,7 +28,6 @@ from ullage.messages import ToolCallPart, ToolResultPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
 from ullage.runtime.settings import KEYS
-from ullage.simulators import Server
 
 if TYPE_CHECKING:  # older versions, which are measured too, have it elsewhere
     from ullage.runtime.outcome import Result

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import httpx2
 import msgspec
+from ullage_simulators import Server, running
 
 from tests.hostile.behaviours import BY_NAME, ROLES
 from tests.hostile.experiment import ledger_problems
@@ -41,7 +42,6 @@ from tests.sweeps.sweep import Runs, error_of
 from tests.sweeps.wires import WIRES
 from tests.sweeps.wires import script as turn_script
 from ullage.events import MessageAdded, Queued, ToolEnded
-from ullage.simulators import Server, running
 from ullage.store.sqlite import SqliteStore
 
 SESSIONS = ("red", "green", "blue")

@@ -53,7 +53,7 @@ async def attack(name: str, wire_name: str, url: str, scale: str) -> Verdict:
         async with ticking() as lag:
             await experiment.attack()
         experiment.note_measures(lag, peak_mb())
-        from ullage.simulators import running
+        from ullage_simulators import running
 
         with running(wires=[wire.serves]) as simulator:
             await experiment.aftermath(simulator)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from ullage_simulators import Server, running
 
 from tests.hostile.listening import Stranger, stranger
 from tests.hostile.session_files import SESSION_FILES, Lure, SessionFile, lines_of
 from tests.server.served import Local, script, serving
 from ullage.errors import UllageError
 from ullage.runtime.agent import Agent
-from ullage.simulators import Server, running
 from ullage.store.export import import_file
 from ullage.store.sqlite import SqliteStore
 

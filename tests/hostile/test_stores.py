@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from tests.hostile.stores import SESSION, forge
 from tests.server.served import script
 from ullage.runtime.agent import Agent
 from ullage.runtime.copying import harmless
 from ullage.runtime.hosting import Host
-from ullage.simulators import running
 from ullage.store.adopting import adopt
 from ullage.store.calibration import data_directory
 

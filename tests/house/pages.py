@@ -26,8 +26,8 @@ class Command(NamedTuple):
 
 
 def pages() -> list[Path]:
-    """README, CONTRIBUTING, CHANGELOG and all of docs."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    """README, CONTRIBUTING, CHANGELOG, the READMEs of the packages and all of docs."""
+    return [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("packages/*/*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(text: str) -> list[Block]:

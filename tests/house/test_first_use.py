@@ -38,7 +38,7 @@ def late(text: str) -> Iterator[str]:
                 yield "convert"
 
 
-@pytest.mark.parametrize("file", [file for file in sources() if not file.startswith("simulators/")])
+@pytest.mark.parametrize("file", list(sources()))
 def test_no_function_is_the_first_to_ask_for_a_class(file: str) -> None:
     found = set(late(sources()[file]))
     assert {what for what in found if (file, what) not in LATE} == set()

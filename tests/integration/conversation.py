@@ -13,6 +13,7 @@ from typing import Any, Self
 import httpx2
 import msgspec
 from msgspec.structs import replace
+from ullage_simulators import Server
 
 from ullage.codec.decode import decoder_for, read_answer
 from ullage.codec.encode import Encoded, Options, encode
@@ -21,7 +22,6 @@ from ullage.codec.repair import Repaired, repair
 from ullage.codec.repair_names import own_name
 from ullage.codec.stream import Answer, ServerEvent
 from ullage.messages import Message, Request, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
-from ullage.simulators import Server
 from ullage.wire.sse import EventReader
 
 

@@ -6,13 +6,13 @@ import asyncio
 from typing import Self
 
 import pytest
+from ullage_simulators import Server, running
 
 from tests.integration.conversation import FIVE, MISTRAL, MOONSHOT, XAI, Conversation, Dialect
 from tests.integration.test_moves import script, there_and_back
 from ullage.codec.encode import Encoded
 from ullage.codec.stream import Answer
 from ullage.messages import Message, Request
-from ullage.simulators import Server, running
 from ullage.wire.call import ask, prepare
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Auth, Endpoint, Key

@@ -12,6 +12,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.answer import Answer, Call
+from ullage_simulators.faults import Fault
+from ullage_simulators.scenario import Line, When
 
 from tests.integration.conversation import (
     ANTHROPIC,
@@ -29,10 +33,6 @@ from tests.integration.conversation import (
 )
 from ullage.encoding import decode_message, encode
 from ullage.messages import Message, ProviderItem, ReasoningPart, TextPart, ToolCallPart
-from ullage.simulators import Scenario, Server, running
-from ullage.simulators.answer import Answer, Call
-from ullage.simulators.faults import Fault
-from ullage.simulators.scenario import Line, When
 
 SPACED = '{ "path" :\t"häll/\\u00fc.txt",  "n": 1.50 }'
 """Arguments as a model may write them: spaces, an escape that need not be one, a number with a zero too many."""

@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.answer import Answer, Call
+from ullage_simulators.scenario import Line, When
+from ullage_simulators.wire import Bill
 
 from tests.integration.conversation import (
     ADAPTIVE_CLAUDE,
@@ -31,10 +35,6 @@ from tests.integration.conversation import (
     Dialect,
 )
 from ullage.codec import epochs
-from ullage.simulators import Scenario, Server, running
-from ullage.simulators.answer import Answer, Call
-from ullage.simulators.scenario import Line, When
-from ullage.simulators.wire import Bill
 from ullage.usage import Usage
 
 STEPS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 60

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.answer import Answer, Call
+from ullage_simulators.scenario import Line, When
 
 from tests.integration.conversation import BOUND_CLAUDE, FIVE, MORE, Conversation, Dialect, Sent
 from ullage.codec import epochs
 from ullage.encoding import encode
 from ullage.messages import ReasoningPart, ToolCallPart
-from ullage.simulators import Scenario, Server, running
-from ullage.simulators.answer import Answer, Call
-from ullage.simulators.scenario import Line, When
 
 ALL = (*FIVE, *MORE)
 

@@ -10,6 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from ullage_simulators import Scenario, Server
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Exchange
+
 from ullage.codec import epochs
 from ullage.codec.stream import Answer
 from ullage.events import CallEnded, CallRetried, CallStarted, EpochChanged, Event, MessageAdded, Queued, QueueLeft
@@ -18,9 +22,6 @@ from ullage.meter.reading import Reading
 from ullage.runtime.agent import Agent
 from ullage.runtime.hooks import Hook
 from ullage.runtime.session import Session
-from ullage.simulators import Scenario, Server
-from ullage.simulators.scenario import read
-from ullage.simulators.server import Exchange
 from ullage.store.store import DraftPiece
 
 T = TypeVar("T")

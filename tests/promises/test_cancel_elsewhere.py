@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, running
 
 from tests.promises.stage import (
     CLAUDE,
@@ -44,7 +45,6 @@ from ullage.events import (
 )
 from ullage.runtime.outcome import CancelAnswer
 from ullage.runtime.session import Session
-from ullage.simulators import Scenario, running
 from ullage.tools.functions import tool
 
 DEAD_S = 2.0

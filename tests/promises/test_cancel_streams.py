@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import Scenario
 
 from tests.promises.stage import (
     CHAT,
@@ -33,8 +35,6 @@ from ullage.events import CallEnded, CallStarted, Event, TurnEnded
 from ullage.messages import Message, ToolCallPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import CancelAnswer
-from ullage.simulators import Server, running
-from ullage.simulators.scenario import Scenario
 
 EVERY = 1
 SAMPLED = 8

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ullage_simulators import Scenario, Server, running
 
 from tests.promises.stage import (
     BOUND_CLAUDE,
@@ -37,7 +38,6 @@ from tests.promises.stage import (
 )
 from ullage.events import EpochChanged, Event, ToolEnded, TurnEnded
 from ullage.runtime.session import Session
-from ullage.simulators import Scenario, Server, running
 from ullage.store.sqlite import SqliteStore
 
 STEPS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40

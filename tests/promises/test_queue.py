@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, Server, running
+from ullage_simulators.server import Exchange
 
 from tests.promises.stage import (
     CHAT,
@@ -32,8 +34,6 @@ from ullage.agent.loop import Loop, apply
 from ullage.errors import CommandRefused
 from ullage.events import Cancelled, CompactionCommitted, Event, MessageAdded, Queued, QueueLeft, TurnEnded
 from ullage.runtime.session import Session
-from ullage.simulators import Scenario, Server, running
-from ullage.simulators.server import Exchange
 from ullage.store.store import QueueKind
 from ullage.tools.functions import tool
 

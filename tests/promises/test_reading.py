@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 import pytest
+from ullage_simulators import Server, running
 
 from tests.integration.test_readings import STEPS, TURNS, prose, text
 from tests.integration.test_readings import script as drawn_script
@@ -28,7 +29,6 @@ from tests.promises.stage import (
 )
 from ullage.events import CallStarted
 from ullage.meter.track import Step
-from ullage.simulators import Server, running
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 SEEDS = range(1, 13 if THOROUGH else 2)

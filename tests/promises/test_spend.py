@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, Server, running
 
 from tests.promises.stage import (
     CHAT,
@@ -30,7 +31,6 @@ from tests.promises.stage import (
 from ullage.events import CallEnded, CallStarted, ChildStarted, CompactionCommitted, Event, ToolEnded, ToolStarted
 from ullage.meter.spend import Spend
 from ullage.runtime.subagent import subagent
-from ullage.simulators import Scenario, Server, running
 
 WORDY = "It is large and full of old things, and nobody has counted them yet. " * 60
 SUMMARY = "## Goal\nLook after the museum.\n## State\nIt is large, full of old things, and nobody has counted them."

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, running
 
 from tests.promises.stage import (
     CLAUDE,
@@ -33,7 +34,6 @@ from ullage.events import ApprovalAsked, MessageAdded, ToolEnded, ToolStarted, T
 from ullage.messages import Request, ToolCallPart, ToolResultPart
 from ullage.meter.reading import Reading
 from ullage.runtime.hooks import Hook, Refusal
-from ullage.simulators import Scenario, running
 from ullage.tools.functions import tool
 from ullage.tools.tool import Output
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, running
 
 from tests.promises.stage import (
     CHAT,
@@ -37,7 +38,6 @@ from tests.promises.stage import (
 from ullage.errors import BadKey, ProviderError
 from ullage.events import ToolStarted, TurnEnded
 from ullage.runtime.agent import Agent
-from ullage.simulators import Scenario, running
 
 SAID = "There is a vase in the hall, and another one in the yard that nobody has ever counted."
 CALLS = [{"name": "look", "arguments": {"room": "hall"}}, {"name": "look", "arguments": {"room": "yard"}}]

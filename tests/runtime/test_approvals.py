@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, running
 
 from tests.promises.stage import CLAUDE, agent_for, of_kind, results_of, script
 from ullage.agent.approving import NOBODY_COULD_BE_ASKED, digest_of
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalAsked, ApprovalGiven, GrantGiven, ToolEnded, ToolStarted
 from ullage.runtime.session import Session
-from ullage.simulators import Scenario, running
 from ullage.store.sqlite import SqliteStore
 from ullage.tools.functions import tool
 from ullage.tools.tool import AgentTool

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from tests.agent.stories import begun, fold, text
 from tests.promises.stage import CHAT, agent_for, generated, of_kind, script
@@ -12,7 +13,6 @@ from ullage.codec.stream import Answer, Stop
 from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.messages import Message
 from ullage.runtime.calling import ended
-from ullage.simulators import running
 from ullage.usage import Usage
 
 

@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 from ullage.errors import CommandRefused, SessionNotFound, SettingError
 from ullage.events import CancelAsked, Event, Queued, ReadingTaken, SettingsChanged, TurnEnded, TurnPaused, TurnStarted
 from ullage.messages import Message, TextPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host, is_child, is_unfinished
-from ullage.simulators import running
-from ullage.simulators.scenario import read
 from ullage.store.sqlite import SqliteStore
 
 

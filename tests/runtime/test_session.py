@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import running
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Server
 
 from ullage.errors import BadKey, CommandRefused, SettingError, Unreachable
 from ullage.events import Event, Queued, TurnStarted
 from ullage.messages import Message, TextPart
 from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import INTERRUPTED
-from ullage.simulators import running
-from ullage.simulators.scenario import read
-from ullage.simulators.server import Server
 from ullage.store.sqlite import SqliteStore
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, Server, running
 
 from tests.promises.stage import CLAUDE, KEYS, SYSTEM, ended, of_kind, script, until
 from ullage.events import Event, ToolStarted
 from ullage.runtime.agent import Agent
 from ullage.runtime.subagent import subagent
-from ullage.simulators import Scenario, Server, running
 from ullage.store.sqlite import SqliteStore
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, running
+from ullage_simulators.server import Server
 
 from tests.promises.stage import CLAUDE, assert_accepted, assert_calls_closed, of_kind, script
 from ullage.errors import InternalError, StoreUnavailable
@@ -18,8 +20,6 @@ from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
 from ullage.server.standing import standing
-from ullage.simulators import Scenario, running
-from ullage.simulators.server import Server
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Checkpoint, DraftPiece, Lease
 from ullage.tools.functions import tool

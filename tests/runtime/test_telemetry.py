@@ -12,6 +12,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 from ullage.events import (
     CallEnded,
@@ -27,8 +29,6 @@ from ullage.events import (
 )
 from ullage.runtime.agent import Agent
 from ullage.runtime.telemetry import PROVIDERS, Telemetry
-from ullage.simulators import running
-from ullage.simulators.scenario import read
 from ullage.usage import Usage
 from ullage.wire.endpoints import PROVIDERS as OURS
 

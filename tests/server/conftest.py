@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
+from ullage_simulators import running
 
 from tests.server.served import Api, Local, script, serving
-from ullage.simulators import running
 
 ANSWERS = (
     {"when": {"contains": "at length"}, "text": "The cask was filled in spring, and then it stood. " * 60},

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx2
+from ullage_simulators.scenario import Scenario, read
 
 from ullage.runtime.agent import Agent
 from ullage.server.app import application
@@ -26,7 +27,6 @@ from ullage.server.guard import LOOPBACK
 from ullage.server.metrics import Metrics, measured
 from ullage.server.serving import Server, listener, url_of
 from ullage.server.tokens import TokenStore
-from ullage.simulators.scenario import Scenario, read
 from ullage.store.sqlite import SqliteStore
 
 MODEL = "anthropic:claude-haiku-4-5"

@@ -3,10 +3,11 @@
 import asyncio
 from pathlib import Path
 
+from ullage_simulators import running
+
 from tests.server.served import Api, Local, script, serving
 from ullage.runtime.agent import Agent
 from ullage.server.app import HANDLERS, application
-from ullage.simulators import running
 
 
 def test_every_handler_is_there_once() -> None:

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from tests.server.served import Api, script, serving
 from ullage.server.answers import NewMessage
 from ullage.server.conversation import KEYS_KEPT, Keys, UnusableMessage
-from ullage.simulators import running
 
 
 def png(width: int, height: int) -> bytes:

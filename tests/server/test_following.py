@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
 from ullage.server.following import Place, moved, place_of
-from ullage.simulators import running
 
 LONG = {"when": {"contains": "at length"}, "text": "Word after word the cask was described. " * 40}
 CALLS = {"when": {"contains": "look", "after": "user"}, "calls": [{"name": "look", "arguments": {"what": "bung"}}]}

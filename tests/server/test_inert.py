@@ -10,6 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from ullage_simulators import running
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Server
 
 from tests.server.served import Api, Local, serving
 from ullage.events import (
@@ -29,9 +32,6 @@ from ullage.events import (
     TurnStarted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart
-from ullage.simulators import running
-from ullage.simulators.scenario import read
-from ullage.simulators.server import Server
 from ullage.store.export import Header, one_line
 from ullage.store.sqlite import SqliteStore
 

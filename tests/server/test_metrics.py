@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from ullage_simulators import running
 
 from tests.server.served import Local, patiently, script, serving
 from ullage.errors import SessionNotFound
 from ullage.events import Amount, CallEnded, CallStarted, CancelAsked, TurnEnded
 from ullage.server.metrics import MOST_AWAITED, Metrics, measured
-from ullage.simulators import running
 from ullage.store.sqlite import SqliteStore
 from ullage.usage import Usage
 

@@ -19,11 +19,11 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from ullage_simulators import running
 
 from tests.server.served import Api, Local, script, serving
 from ullage.server.app import HANDLERS
 from ullage.server.schema import words
-from ullage.simulators import running
 
 EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "12"))
 """Requests for each operation and kind of path."""

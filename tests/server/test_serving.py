@@ -12,12 +12,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from ullage_simulators import running
 
 from tests.server.served import Api, Process, frames_of, patiently, process, script, serving
 from ullage.errors import SettingError
 from ullage.events import Event, MessageAdded, Queued, QueueLeft, TurnEnded
 from ullage.server.serving import is_loopback, listener, url_of
-from ullage.simulators import running
 from ullage.store.sqlite import SqliteStore
 
 STORY = {"text": "The cask was filled in spring and by autumn it was opened again. " * 12}

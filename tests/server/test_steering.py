@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from tests.server.served import Api, Local, script, serving
-from ullage.simulators import running
 from ullage.tools.functions import tool
 
 ASKS = {"when": {"contains": "press", "after": "user"}, "calls": [{"name": "press", "arguments": {"what": "grapes"}}]}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from ullage_simulators import running
 
 from tests.server.served import MODEL, Api, frames_of, script
 from ullage.codec.stream import Answer
@@ -20,7 +21,6 @@ from ullage.runtime.hooks import Hook
 from ullage.server.app import application
 from ullage.server.serving import Server, listener, url_of
 from ullage.server.window import step_lines
-from ullage.simulators import running
 
 MOMENTS = 1_000
 

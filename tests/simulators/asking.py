@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import httpx2
-
-from ullage.simulators.server import Server
+from ullage_simulators.server import Server
 
 Body = dict[str, Any]
 KEYS = {"x-api-key": "any", "authorization": "Bearer any", "x-goog-api-key": "any", "anthropic-version": "2023-06-01"}

@@ -6,13 +6,13 @@ uv run python -m tests.simulators.rule_tables      prints them
 import sys
 from collections.abc import Mapping
 
-from ullage.simulators.anthropic.rules import RULES as ANTHROPIC
-from ullage.simulators.chat.rules import RULES as CHAT
-from ullage.simulators.chat.variants import VARIANTS
-from ullage.simulators.gemini.rules import RULES as GEMINI
-from ullage.simulators.openai_rules import SHARED
-from ullage.simulators.refusal import Rule
-from ullage.simulators.responses.rules import RULES as RESPONSES
+from ullage_simulators.anthropic.rules import RULES as ANTHROPIC
+from ullage_simulators.chat.rules import RULES as CHAT
+from ullage_simulators.chat.variants import VARIANTS
+from ullage_simulators.gemini.rules import RULES as GEMINI
+from ullage_simulators.openai_rules import SHARED
+from ullage_simulators.refusal import Rule
+from ullage_simulators.responses.rules import RULES as RESPONSES
 
 HEADING = "| rule | status | what is said | source |\n|---|---|---|---|"
 

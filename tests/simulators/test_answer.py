@@ -3,11 +3,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from ullage.simulators.answer import Answer, Call, default_answer, speak
-from ullage.simulators.drawn import Drawn
-from ullage.simulators.models import Model
-from ullage.simulators.prompt import Ask, Tool
+from ullage_simulators.answer import Answer, Call, default_answer, speak
+from ullage_simulators.drawn import Drawn
+from ullage_simulators.models import Model
+from ullage_simulators.prompt import Ask, Tool
 
 MODEL = Model("m", "openai", 1_000, 100)
 PLAIN = Drawn(1.0, 2.0, 1, 2, 3, 4, 5, 6, 7, True, False)

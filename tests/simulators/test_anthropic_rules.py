@@ -3,11 +3,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from ullage_simulators import running
+from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Case, Maker, Talk, prove
-from ullage.simulators import running
-from ullage.simulators.anthropic.rules import RULES
-from ullage.simulators.scenario import read
 
 PATH = "/v1/messages"
 TOOL: Body = {"name": "get_weather", "input_schema": WEATHER}

@@ -1,9 +1,10 @@
 from pathlib import Path
 
+from ullage_simulators.faults import KINDS
+from ullage_simulators.models import MODELS
+from ullage_simulators.refusal import OWN, QUOTED
+
 from tests.simulators.rule_tables import markdown, tables
-from ullage.simulators.faults import KINDS
-from ullage.simulators.models import MODELS
-from ullage.simulators.refusal import OWN, QUOTED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulators.md").read_text("utf-8")
 

@@ -1,5 +1,5 @@
-from ullage.simulators.drawn import draw
-from ullage.simulators.models import MODELS
+from ullage_simulators.drawn import draw
+from ullage_simulators.models import MODELS
 
 
 def test_a_draw_is_the_same_for_a_seed_and_differs_between_models() -> None:

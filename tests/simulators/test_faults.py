@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from ullage_simulators import running
+from ullage_simulators.scenario import read
 
 from tests.simulators.asking import Ask, Talk
-from ullage.simulators import running
-from ullage.simulators.scenario import read
 
 ASKS: dict[str, Ask] = {
     "anthropic": Ask(

@@ -1,30 +1,30 @@
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import ullage_simulators
 
-import ullage.simulators
-from tests.house.layers import imports
+from tests.house.layers import cycle, imports
 
-ROOM = Path(ullage.simulators.__file__).parent
-FILES = sorted(ROOM.rglob("*.py"))
-ALLOWED = {"starlette", "uvicorn"}
-NEUTRAL = {"ullage.errors", "ullage.bounds", "ullage.envelope"}
-"""Modules of the package that say nothing of a provider's rules: errors, and the caps on what is read."""
+PACKAGE = Path(ullage_simulators.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+ALLOWED = {"ullage_simulators", "starlette", "uvicorn"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOM).as_posix())
-def test_a_double_imports_nothing_of_the_package_that_knows_a_provider(path: Path) -> None:
-    names = {found.module for found in imports(ast.parse(path.read_text("utf-8")))}
-    own = {name for name in names if name.startswith("ullage")}
-    assert {name for name in own if not name.startswith("ullage.simulators")} <= NEUTRAL
-    assert {name.partition(".")[0] for name in names - own} - sys.stdlib_module_names <= ALLOWED
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_simulator_imports_its_own_package_and_its_server_alone(path: Path) -> None:
+    names = {found.module.partition(".")[0] for found in imports(ast.parse(path.read_text("utf-8")))}
+    assert names - sys.stdlib_module_names <= ALLOWED
 
 
-def test_a_double_reads_no_file_of_the_package() -> None:
-    for path in FILES:
-        text = path.read_text("utf-8")
-        assert "ullage.codec" not in text
-        assert "ullage.tokens" not in text
-        assert "ullage.meter" not in text
+def test_no_file_imports_itself_in_a_circle() -> None:
+    files = {path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8") for path in FILES}
+    assert cycle(files, "ullage_simulators") == []
+
+
+def test_importing_the_simulators_loads_nothing_of_ullage() -> None:
+    code = "import sys, ullage_simulators.command; print([name for name in sys.modules if name.startswith('ullage.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

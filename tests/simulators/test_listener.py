@@ -2,7 +2,7 @@
 
 import socket
 
-from ullage.simulators.server import listener
+from ullage_simulators.server import listener
 
 
 def test_the_socket_says_that_it_is_tcp_so_that_no_event_of_a_stream_is_held_back() -> None:

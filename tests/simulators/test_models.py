@@ -1,4 +1,4 @@
-from ullage.simulators.models import MODELS
+from ullage_simulators.models import MODELS
 
 
 def test_names_of_models_are_unique() -> None:

@@ -1,6 +1,6 @@
-from ullage.simulators.drawn import Drawn
-from ullage.simulators.models import Model
-from ullage.simulators.prompt import PrefixCache, Prompt, count
+from ullage_simulators.drawn import Drawn
+from ullage_simulators.models import Model
+from ullage_simulators.prompt import PrefixCache, Prompt, count
 
 MODEL = Model("m", "openai", 1_000, 100)
 PLAIN = Drawn(1.0, 2.0, 1, 2, 3, 4, 5, 6, 7, True, False)

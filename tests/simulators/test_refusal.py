@@ -1,4 +1,4 @@
-from ullage.simulators.refusal import Rule, refuse
+from ullage_simulators.refusal import Rule, refuse
 
 
 def test_a_refusal_fills_its_gaps() -> None:

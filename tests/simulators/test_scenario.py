@@ -3,12 +3,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ullage_simulators import Scenario, load, running
+from ullage_simulators.errors import SimulatorError
+from ullage_simulators.prompt import Ask as Asked
+from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Talk
-from ullage.errors import SettingError, UnreadableInput
-from ullage.simulators import Scenario, load, running
-from ullage.simulators.prompt import Ask as Asked
-from ullage.simulators.scenario import read
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.toml"))
 
@@ -55,15 +55,15 @@ def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_scenario_may_not_say_is_named(content: Any, says: str) -> None:
-    with pytest.raises(SettingError, match=says):
+    with pytest.raises(SimulatorError, match=says):
         read(content)
 
 
 def test_a_file_that_is_not_there_or_no_toml_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableInput, match="can't be read"):
+    with pytest.raises(SimulatorError, match="can't be read"):
         load(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_text("a = ")
-    with pytest.raises(UnreadableInput, match="no valid TOML"):
+    with pytest.raises(SimulatorError, match="no valid TOML"):
         load(tmp_path / "bad.toml")
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import openai
 import pytest
+from ullage_simulators import Server, running
 
 from tests.simulators.asking import WEATHER
-from ullage.simulators import Server, running
 
 TOOL: Any = {"type": "function", "name": "get_weather", "parameters": WEATHER, "strict": False}
 CHAT_TOOL: Any = {"type": "function", "function": {"name": "get_weather", "parameters": WEATHER}}

@@ -1,7 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
-
-from ullage.simulators.seal import digest, seal, unseal
+from ullage_simulators.seal import digest, seal, unseal
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.text()))

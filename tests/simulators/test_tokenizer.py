@@ -1,4 +1,4 @@
-from ullage.simulators.tokenizer import tokens
+from ullage_simulators.tokenizer import tokens
 
 
 def test_tokens_are_those_of_o200k() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ullage_simulators import Server
+
 from tests.sweeps.forks import Forks
 from tests.sweeps.judging import Trace
 from tests.sweeps.orders import SESSION, Kill, Order, Report, Said, effects_in, report_of, shown_by
 from tests.sweeps.wires import Wire, exchanges_by_run, messages
 from ullage.events import Event
-from ullage.simulators import Server
 from ullage.store.sqlite import SqliteStore
 
 NEVER = Kill()

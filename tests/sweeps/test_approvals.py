@@ -3,6 +3,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from tests.sweeps.forks import fork_server
 from tests.sweeps.judging import IDEMPOTENT, judge_ledger, judge_turns
@@ -12,7 +13,6 @@ from tests.sweeps.sweep import Runs, error_of, ledger_of
 from tests.sweeps.wires import WIRES, exchanges_by_run, script
 from ullage.events import ApprovalAsked, ApprovalGiven, Event, MessageAdded, ToolEnded, ToolStarted
 from ullage.messages import ToolCallPart, ToolResultPart
-from ullage.simulators import running
 
 ANTHROPIC = WIRES[0]
 ASKED = ["count", "press"]

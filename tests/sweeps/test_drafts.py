@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from ullage_simulators import running
 
 from tests.sweeps.forks import fork_server
 from tests.sweeps.judging import judge, texts_of
@@ -14,7 +15,6 @@ from tests.sweeps.sweep import Runs, error_of
 from tests.sweeps.wires import EASY, STORY, THOUGHT, WIRES, Wire, script
 from ullage.events import MessageAdded
 from ullage.messages import TextPart
-from ullage.simulators import running
 
 OFFSETS = range(150, 16_000, 150) if IS_THOROUGH else (400, 900, 1_600, 2_500, 3_600, 5_000, 7_000, 9_500, 12_500)
 """Bytes of the answer's body. Its stream is 3,000 to 16,000 bytes long, by the wire, with the reasoning first."""

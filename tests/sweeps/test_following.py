@@ -1,12 +1,13 @@
 import asyncio
 from pathlib import Path
 
+from ullage_simulators import running
+
 from tests.sweeps.lives import agent_of, tools_of
 from tests.sweeps.mortal import Switch
 from tests.sweeps.orders import Order
 from tests.sweeps.wires import WIRES, messages, script
 from ullage.events import TurnEnded
-from ullage.simulators import running
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import DraftPiece
 

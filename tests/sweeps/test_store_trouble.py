@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from ullage_simulators import Server, running
 
 from tests.sweeps.forks import fork_server
 from tests.sweeps.judging import Trace, judge, judge_ledger
@@ -23,7 +24,6 @@ from tests.sweeps.wires import WIRES, exchanges_by_run, messages, script
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnEnded
 from ullage.runtime.session import Session
-from ullage.simulators import Server, running
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import DraftPiece, Store
 

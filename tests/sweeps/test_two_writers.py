@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
+from ullage_simulators import Scenario, running
+from ullage_simulators.scenario import read
 
 from tests.sweeps.forks import Forks, Process, fork_server
 from tests.sweeps.judging import judge_ledger, judge_turns
@@ -16,8 +18,6 @@ from tests.sweeps.sweep import Runs, error_of, ledger_of
 from tests.sweeps.wires import WIRES
 from ullage.events import CallEnded, CallStarted, Event, MessageAdded, Queued, QueueLeft, ToolEnded, ToolStarted
 from ullage.messages import ToolCallPart, ToolResultPart
-from ullage.simulators import Scenario, running
-from ullage.simulators.scenario import read
 
 ROUNDS = 100
 ANTHROPIC = WIRES[0]

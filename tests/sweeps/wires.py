@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ullage_simulators import Scenario, Server
+from ullage_simulators.scenario import read
+from ullage_simulators.server import Exchange
+
 from tests.sweeps.orders import Said
-from ullage.simulators import Scenario, Server
-from ullage.simulators.scenario import read
-from ullage.simulators.server import Exchange
 
 
 class Wire(NamedTuple):

@@ -14,6 +14,10 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RequestUsage
+from ullage_simulators.answer import Answer as Scripted
+from ullage_simulators.answer import Call
+from ullage_simulators.scenario import Line, Scenario, When
+from ullage_simulators.server import Server, running
 
 from ullage.codec.stream import Answer, CallDelta, StreamEvent, TextDelta
 from ullage.errors import MissingExtra, NotFound, SettingError
@@ -29,10 +33,6 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.meter import Meter
-from ullage.simulators.answer import Answer as Scripted
-from ullage.simulators.answer import Call
-from ullage.simulators.scenario import Line, Scenario, When
-from ullage.simulators.server import Server, running
 from ullage.wire import pydantic_ai as bridge
 
 ANSWERS = (

@@ -38,6 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UllageError as problem:
         print(f"ullage: {problem}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").partition(".")[0] != "ullage_simulators":
+            raise
+        print("ullage: This needs the simulators: pip install 'ullage[simulators]'.", file=sys.stderr)
+        return 2
     except OSError as problem:
         print(f"ullage: The output can't be written: {problem.strerror or problem}.", file=sys.stderr)
         _discard_output()
@@ -51,9 +56,12 @@ def _discard_output() -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    given = sys.argv[1:] if arguments is None else list(arguments)
     command = parser()
     try:
-        options = command.parse_args(arguments)
+        if given[:1] == ["simulate"]:
+            return _simulate(given[1:])
+        options = command.parse_args(given)
     except SystemExit as end:  # argparse has printed its help, or what is wrong
         sys.stdout.flush()
         return end.code if isinstance(end.code, int) else 2
@@ -64,6 +72,13 @@ def _run(arguments: Sequence[str] | None) -> int:
         code = _perform(options)
     sys.stdout.flush()
     return code
+
+
+def _simulate(arguments: list[str]) -> int:
+    """``ullage simulate`` is the command of the simulators' own package, with its options."""
+    from ullage_simulators.command import main as simulate
+
+    return simulate(arguments, program="ullage simulate")
 
 
 def _perform(options: argparse.Namespace) -> int:
@@ -127,10 +142,6 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.trusting import untrust
 
             return untrust(options)
-        case "simulate":
-            from ullage.cli.simulate import run as simulate
-
-            return simulate(options)
         case _:
             from ullage.cli.evaluate import run
 

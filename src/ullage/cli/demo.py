@@ -16,6 +16,9 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ullage_simulators import Server, running
+from ullage_simulators.scenario import read
+
 import ullage.cli.demo_script as script
 from ullage.cli.drawing import WIDEST, Subject, draw, spelled
 from ullage.cli.listing import step_table
@@ -30,8 +33,6 @@ from ullage.meter.reading import Reading
 from ullage.meter.track import Step
 from ullage.runtime.agent import Agent
 from ullage.runtime.session import Session
-from ullage.simulators import Server, running
-from ullage.simulators.scenario import read
 from ullage.store.store import DraftPiece
 
 
@@ -63,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
     """Play the demonstration.
 
     0 when the provider accepted every request and the estimates were inside their intervals as they should be, else 2.
-    Raises ``MissingExtra`` without the simulators.
     """
     pace = FAST if args.fast else READABLE
     scenario = read(

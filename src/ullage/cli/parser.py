@@ -76,9 +76,8 @@ def parser() -> argparse.ArgumentParser:
     watch = commands.add_parser("watch", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_watch(watch)
     _add_trust(commands)
-    about = "serve strict doubles of the providers on this machine, for tests and demonstrations"
-    simulate = commands.add_parser("simulate", help=about, description=_sentence(about), allow_abbrev=False)
-    _describe_simulate(simulate)
+    about = "serve strict simulators of the providers on this machine, for tests and demonstrations"
+    commands.add_parser("simulate", help=about)  # the package ullage-simulators reads its options
     return root
 
 
@@ -291,15 +290,6 @@ def _describe_calibration(calibration: argparse.ArgumentParser) -> None:
     calibration.add_argument("--json", action="store_true", help="print one JSON object")
     calibration.add_argument("--save", action="store_true", help="store what these logs teach")
     _add_estimator(calibration)
-
-
-def _describe_simulate(simulate: argparse.ArgumentParser) -> None:
-    simulate.add_argument("--scenario", metavar="FILE", help="what the models answer and what goes wrong, TOML or JSON")
-    simulate.add_argument("--port", type=int, default=8_800, metavar="N", help="the port (default 8800; 0: a free one)")
-    simulate.add_argument(
-        "--wire", action="append", default=[], metavar="NAME", help="only this double; may be given several times"
-    )
-    simulate.add_argument("--seed", type=int, default=0, metavar="N", help="draws what a meter can't know")
 
 
 def _add_limits(command: argparse.ArgumentParser) -> None:

@@ -7,14 +7,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ullage_simulators import running
+from ullage_simulators.scenario import read
+
 from ullage.cli.chat.acting import Acting
 from ullage.cli.chat.opening import environment_for
 from ullage.cli.chat.simulated import Simulated
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
-from ullage.simulators import running
-from ullage.simulators.scenario import read
 from ullage.store.store import Store
 
 MODEL = "anthropic:claude-sonnet-4-6"

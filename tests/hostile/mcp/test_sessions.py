@@ -6,10 +6,11 @@ import asyncio
 import sys
 from pathlib import Path
 
+from ullage_simulators import running
+
 from tests.hostile.mcp.test_raw_servers import hostile
 from tests.promises.stage import CLAUDE, agent_for, of_kind, script
 from ullage.events import Event, ToolsChanged, ToolServerNoticed
-from ullage.simulators import running
 from ullage.store.sqlite import SqliteStore
 from ullage.tools.mcp import McpServer
 

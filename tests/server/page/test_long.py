@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from playwright.sync_api import expect
+from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import script, serving
 from ullage.events import Event, MessageAdded, SessionStarted
 from ullage.messages import Message, Role, TextPart
-from ullage.simulators import running
 from ullage.store.sqlite import SqliteStore
 
 MESSAGES = 10_000

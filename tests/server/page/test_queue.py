@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from ullage_simulators import running
 
 from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
-from ullage.simulators import running
 
 ANSWERS = (
     {"when": {"contains": "at length", "after": "user"}, "text": "The cask was filled in spring. " * 400},

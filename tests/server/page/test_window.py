@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
+from ullage_simulators import running
 
 from tests.server.page.screen import Open, Screen
 from tests.server.served import Local, script, serving
-from ullage.simulators import running
 
 SUMMARY = "## Goal\nLook at the logs.\n## State\nThree files were read, nothing failed so far. Next: the fourth."
 ANSWERS = (

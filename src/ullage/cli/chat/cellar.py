@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from ullage.context.prompt import TASK
 
 if TYPE_CHECKING:
-    from ullage.simulators.answer import Answer
-    from ullage.simulators.prompt import Ask
+    from ullage_simulators.answer import Answer
+    from ullage_simulators.prompt import Ask
 
 WEEKS: Final = 8
 CASKS: Final = (3, 7, 11, 12, 19, 24)
@@ -87,7 +87,7 @@ def assistant(files: Sequence[str]) -> Callable[[Ask], Answer]:
     """The assistant for a directory in which these files lie."""
 
     def answer(ask: Ask) -> Answer:
-        from ullage.simulators.answer import Answer
+        from ullage_simulators.answer import Answer
 
         if TASK.partition("{")[0].strip() in ask.text:
             return Answer(reasoning="What the person wants, what was found, what comes next.", text=_summary(files))
@@ -108,7 +108,7 @@ def assistant(files: Sequence[str]) -> Callable[[Ask], Answer]:
 
 def _using(ask: Ask, named: Sequence[str], files: Sequence[str]) -> Answer:
     """Calls each tool that the person names, with arguments that work where it is a built-in one."""
-    from ullage.simulators.answer import Answer, Call, default_answer
+    from ullage_simulators.answer import Answer, Call, default_answer
 
     arguments = {
         "list": {"path": "."},
@@ -125,7 +125,7 @@ def _using(ask: Ask, named: Sequence[str], files: Sequence[str]) -> Answer:
 
 
 def _looking(step: int, opening: str, files: Sequence[str], names: Sequence[str]) -> Answer:
-    from ullage.simulators.answer import Answer, Call
+    from ullage_simulators.answer import Answer, Call
 
     file = files[step // 2 % len(files)]
     calls = [Call("read", json.dumps({"path": file}))]

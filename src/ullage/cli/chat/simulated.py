@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.cli.chat.cellar import assistant, prepare_files, readable_files
-from ullage.errors import MissingExtra, SettingError
+from ullage.errors import SettingError
 from ullage.store.calibration import data_directory
 from ullage.wire.endpoints import PROVIDERS
 
 if TYPE_CHECKING:
-    from ullage.simulators.scenario import Scenario
+    from ullage_simulators.scenario import Scenario
 
 MODEL: Final = "anthropic:claude-simulated"
 WINDOW: Final = 12_000
@@ -60,14 +60,12 @@ def simulated(scenario_file: str = "", *, root: str | None = None, base_url: str
 
     ``root`` is the directory of the tools where the command line names one. Without it and without a scenario they see
     a few invented files.
-    Raises ``MissingExtra``, and ``UllageError`` for a bad scenario or a real address.
+    Raises ``SettingError`` for a bad scenario or a real address.
     """
     if base_url:
         raise SettingError("--base-url is the address of a real provider: leave it out, or leave out --simulate.")
-    try:
-        from ullage.simulators import running
-    except ImportError as problem:
-        raise MissingExtra("The simulator needs more packages: pip install 'ullage[chat,simulators]'.") from problem
+    from ullage_simulators import running
+
     place = data_directory(os.environ) / PLACE
     files = Path(root or ".").expanduser() if root or scenario_file else prepare_files(place / "cellar")
     scenario, model = _scenario(scenario_file, files)
@@ -90,12 +88,18 @@ def _scenario(file: str, files: Path) -> tuple[Scenario, str]:
     """The script, and the model to talk to: the first of the script's own models, else the small one."""
     from dataclasses import replace
 
-    from ullage.simulators import load
-    from ullage.simulators.models import MODELS
-    from ullage.simulators.scenario import read
+    from ullage_simulators import load
+    from ullage_simulators.errors import SimulatorError
+    from ullage_simulators.models import MODELS
+    from ullage_simulators.scenario import read
 
-    scenario = load(file) if file else read({"server": {"delay_s": PAUSE_S}})
-    if not file:
+    if file:
+        try:
+            scenario = load(file)
+        except SimulatorError as problem:
+            raise SettingError(str(problem)) from problem
+    else:
+        scenario = read({"server": {"delay_s": PAUSE_S}})
         scenario = replace(scenario, assistant=assistant(readable_files(files)))
     first = scenario.models[0]
     if first not in MODELS:

@@ -1,0 +1,143 @@
+"""What a simulated model says: a scripted answer, or that of the default assistant; and how far its budget reaches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ullage_simulators.drawn import Drawn
+from ullage_simulators.models import Model
+from ullage_simulators.prompt import Ask, Tool
+from ullage_simulators.tokenizer import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call; ``arguments`` is the JSON text as the model wrote it, valid or not."""
+
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of a model, in the order reasoning, ``extra``, text, calls.
+
+    ``redacted``: the reasoning comes encrypted (Anthropic). ``stop``: ``length``, ``filter`` or ``refusal`` instead of
+    the
+    natural end. ``iterations``: sampling passes the provider makes and sums in its bill. ``extra``: items of a kind no
+    client knows, sent as they are.
+    """
+
+    reasoning: str = ""
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    redacted: bool = False
+    stop: str = ""
+    iterations: int = 1
+    extra: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """An answer cut to its budget, with its true size: ``visible`` and ``reasoning`` tokens."""
+
+    answer: Answer
+    visible: int
+    reasoning: int
+    stop: str
+
+    @property
+    def output(self) -> int:
+        return self.visible + self.reasoning
+
+
+def speak(answer: Answer, model: Model, drawn: Drawn, *, budget: int | None, thinks: bool) -> Spoken:
+    """The answer as far as ``budget`` tokens reach; what lies beyond is cut off, in the middle of a call if need be."""
+    reasoning = 0
+    hidden = 1.0 if "reasoning-text" in model.traits else drawn.hidden
+    if not (thinks and model.reasons and answer.reasoning):
+        answer = replace(answer, reasoning="", redacted=False)
+    else:
+        reasoning = max(1, round(drawn.factor * hidden * tokens(answer.reasoning)))
+    left = model.max_output if budget is None else min(budget, model.max_output)
+    if reasoning >= left:
+        return Spoken(replace(answer, text="", calls=()), 0, left, "length")
+    left -= reasoning
+    visible, stop = 0, answer.stop
+    text, size = _cut(answer.text, left, drawn, 1)
+    visible += size
+    calls: list[Call] = []
+    for call in answer.calls if text == answer.text else ():
+        arguments, size = _cut(call.arguments, left - visible, drawn, drawn.call + tokens(call.name))
+        if size == 0:
+            stop = "length"
+            break
+        visible += size
+        calls.append(Call(call.name, arguments))
+        if arguments != call.arguments:
+            break
+    whole = text == answer.text and tuple(calls) == answer.calls
+    visible = visible if whole else left
+    return Spoken(replace(answer, text=text, calls=tuple(calls)), visible, reasoning, stop if whole else "length")
+
+
+def _cut(text: str, room: int, drawn: Drawn, framing: int) -> tuple[str, int]:
+    """The text as far as there is room, and its tokens with framing; nothing of it is no token."""
+    if not text or room <= framing:
+        return "", 0
+    while (size := round(drawn.factor * tokens(text)) + framing) > room:
+        text = text[: int(len(text) * room / size * 0.95)]
+        if not text:
+            return "", 0
+    return text, size
+
+
+def default_answer(ask: Ask) -> Answer:
+    """The assistant of a server without a script.
+
+    It repeats what it is told. It calls each declared tool whose name stands in the user's message, with arguments made
+    up from the schema, and then reads out what the tools gave.
+    """
+    if ask.results:
+        heard = "; ".join(f"{name or 'the tool'} gave {text[:500]}" for name, text in ask.results)
+        return Answer(reasoning="The tools have answered, so this can be said.", text=f"Done: {heard}")
+    named = [tool for tool in ask.tools if tool.name and tool.name in ask.text]
+    if named:
+        calls = tuple(Call(tool.name, json.dumps(_arguments(tool, ask.text))) for tool in named)
+        return Answer(reasoning=f"This needs {', '.join(tool.name for tool in named)}.", calls=calls)
+    return Answer(
+        reasoning="There is nothing to look up for this.", text=f"You said: {ask.text[:2_000] or '(nothing)'}"
+    )
+
+
+def _arguments(tool: Tool, said: str) -> dict[str, Any]:
+    properties = tool.schema.get("properties")
+    if not isinstance(properties, dict):
+        return {}
+    required = tool.schema.get("required")
+    names = [name for name in properties if not isinstance(required, list) or not required or name in required]
+    return {name: _sample(properties[name], said) for name in names}
+
+
+def _sample(schema: Any, said: str) -> Any:
+    if not isinstance(schema, dict):
+        return said[:80]
+    if isinstance(schema.get("enum"), list) and schema["enum"]:
+        return schema["enum"][0]
+    match str(schema.get("type", "string")).lower():
+        case "integer":
+            return 1
+        case "number":
+            return 1.5
+        case "boolean":
+            return True
+        case "array":
+            return [_sample(schema.get("items"), said)]
+        case "object":
+            return _arguments(Tool("", schema), said)
+        case "null":
+            return None
+        case _:
+            return said[:80]

@@ -1,0 +1,113 @@
+"""A Messages request in pieces, and its bill: cache beside ``input_tokens``, reasoning inside ``output_tokens``.
+
+Sources: https://platform.claude.com/docs/en/build-with-claude/prompt-caching (the three disjoint inputs),
+anthropic 2.11 ``types/usage.py`` and ``types/beta/beta_usage.py`` (details, iterations).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ullage_simulators.anthropic.checks import blocks, is_turn
+from ullage_simulators.anthropic.thinking import size_of
+from ullage_simulators.models import Model
+from ullage_simulators.prompt import Ask, Prompt, Tool
+from ullage_simulators.wire import Bill
+
+
+def pieces(body: dict[str, Any], model: Model) -> Prompt:
+    """The request in the order it is read and cached: tools, system, messages."""
+    prompt = Prompt()
+    prompt.add(framing="request")
+    tools = body.get("tools") or []
+    if tools:
+        prompt.add(framing="tools")
+    for tool in tools:
+        plain = {name: value for name, value in tool.items() if name != "cache_control"}
+        prompt.add(json.dumps(plain, separators=(",", ":")), framing="tool", marked="cache_control" in tool)
+    system = body.get("system")
+    for block in [{"text": system}] if isinstance(system, str) and system else system or []:
+        prompt.add(block.get("text", ""), marked="cache_control" in block)
+    for message in body["messages"]:
+        prompt.add(framing="message")
+        for block in blocks(message):
+            _add(prompt, block)
+        if is_turn(message, beside=model.beside):
+            prompt.turn_begins = len(prompt.pieces)
+    if "cache_control" in body:
+        prompt.add(marked=True)
+    prompt.ask = _ask(body)
+    return prompt
+
+
+def _add(prompt: Prompt, block: dict[str, Any]) -> None:
+    marked = "cache_control" in block
+    match block.get("type"):
+        case "text":
+            prompt.add(block["text"], marked=marked)
+        case "thinking" | "redacted_thinking":
+            prompt.add(hidden=size_of(block), reasoning=True)
+        case "tool_use":
+            prompt.add(f"{block['name']} {json.dumps(block['input'])}", framing="call", marked=marked)
+        case "tool_result":
+            prompt.add(framing="result", marked=marked)
+            content = block.get("content")
+            for inner in blocks({"content": content}):
+                _add(prompt, {**inner, "cache_control": None} if marked else inner)
+        case "image":
+            prompt.add(framing="image", marked=marked)
+        case _:
+            plain = {name: value for name, value in block.items() if name not in ("cache_control", "type")}
+            prompt.add(json.dumps(plain), marked=marked)
+
+
+def _ask(body: dict[str, Any]) -> Ask:
+    messages = body["messages"]
+    names = {
+        block.get("id"): str(block.get("name"))
+        for message in messages
+        for block in blocks(message)
+        if block.get("type") == "tool_use"
+    }
+    last = blocks(messages[-1])
+    results = tuple(
+        (names.get(block.get("tool_use_id"), ""), _text(blocks({"content": block.get("content")})))
+        for block in last
+        if block.get("type") == "tool_result"
+    )
+    step = 1 + sum(message.get("role") == "assistant" for message in messages)
+    tools = tuple(Tool(str(tool.get("name")), tool.get("input_schema") or {}) for tool in body.get("tools") or [])
+    return Ask(step, _text(last), results, tools)
+
+
+def _text(found: list[dict[str, Any]]) -> str:
+    return "\n".join(str(block.get("text", "")) for block in found if block.get("type") == "text")
+
+
+def shown(bill: Bill, model: Model, iterations: int, added: int) -> dict[str, Any]:
+    """The usage object. With several sampling passes its top-level numbers are their sum; ``added`` came with each."""
+    once = _numbers(bill.input - bill.cache_read - bill.cache_write, bill)
+    usage: dict[str, Any] = dict(once)
+    if iterations > 1:
+        passes = []
+        for index in range(iterations):
+            uncached = once["input_tokens"] - (iterations - 1 - index) * added
+            output = bill.output if index == iterations - 1 else added
+            passes.append({"type": "message", **once, "input_tokens": uncached, "output_tokens": output})
+        for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
+            usage[name] = sum(each[name] for each in passes)
+        usage["iterations"] = passes
+    if "manual-thinking" not in model.traits:
+        usage["output_tokens_details"] = {"thinking_tokens": bill.reasoning}
+    return {**usage, "service_tier": "standard"}
+
+
+def _numbers(uncached: int, bill: Bill) -> dict[str, Any]:
+    return {
+        "input_tokens": uncached,
+        "cache_creation_input_tokens": bill.cache_write,
+        "cache_read_input_tokens": bill.cache_read,
+        "cache_creation": {"ephemeral_5m_input_tokens": bill.cache_write, "ephemeral_1h_input_tokens": 0},
+        "output_tokens": bill.output,
+    }

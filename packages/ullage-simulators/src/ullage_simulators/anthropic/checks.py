@@ -1,0 +1,238 @@
+"""Holds a Messages request against the rules: shape, content, tools, the pairing of calls and results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ullage_simulators.anthropic.pixels import longest_side
+from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.refusal import refuse
+from ullage_simulators.wire import Call
+
+FIELDS = frozenset(
+    {
+        "model", "messages", "max_tokens", "system", "tools", "tool_choice", "thinking", "temperature", "top_p",
+        "top_k", "stop_sequences", "stream", "metadata", "service_tier", "container", "context_management",
+        "mcp_servers", "cache_control", "output_config", "output_format", "inference_geo", "speed", "fallbacks",
+        "user_profile_id", "diagnostics",
+    }
+)  # fmt: skip
+BLOCKS = frozenset(
+    {
+        "tool_use", "tool_result", "search_result", "redacted_thinking", "document", "image", "text", "thinking",
+    }
+)  # fmt: skip
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+
+
+def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """A message's content as blocks; a string is one text block."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def is_turn(message: dict[str, Any], *, beside: bool) -> bool:
+    """Whether the message begins a turn: a user's, and not only the answer to tool calls."""
+    kinds = {block.get("type") for block in blocks(message)}
+    return message.get("role") == "user" and ("tool_result" not in kinds or (beside and "text" in kinds))
+
+
+def check_shape(call: Call) -> None:
+    body = call.body
+    if "anthropic-version" not in call.headers:
+        raise refuse(RULES, "version_missing")
+    for name in body:
+        if name not in FIELDS:
+            raise refuse(RULES, "field_unknown", path=name)
+    if call.endpoint.kind == "generate" and not isinstance(body.get("max_tokens"), int):
+        raise refuse(RULES, "field_required", path="max_tokens")
+    if "messages" not in body:
+        raise refuse(RULES, "field_required", path="messages")
+    if not isinstance(body["messages"], list):
+        raise refuse(RULES, "not_a_list", path="messages")
+    if not body["messages"]:
+        raise refuse(RULES, "no_messages")
+    _check_system(body.get("system"))
+    for index, message in enumerate(body["messages"]):
+        _check_message(index, message, call)
+    _check_tools(call)
+    _check_cache_marks(call)
+    asked, cap = body.get("max_tokens"), call.model.max_output
+    if isinstance(asked, int) and asked < 1:
+        raise refuse(RULES, "output_none")
+    if isinstance(asked, int) and asked > cap:
+        raise refuse(RULES, "output_cap", asked=asked, cap=cap, model=call.model.name)
+
+
+def _check_system(system: Any) -> None:
+    if isinstance(system, str):
+        if system and not system.strip():
+            raise refuse(RULES, "text_blank", where="system")
+        return
+    texts = [block.get("text", "") for block in system or []]
+    if any(not text for text in texts):
+        raise refuse(RULES, "text_empty", where="system")
+
+
+def _check_message(index: int, message: Any, call: Call) -> None:
+    role = message.get("role")
+    if role == "system" and "bound" not in call.model.traits:
+        raise refuse(RULES, "role_system")
+    if role not in ("user", "assistant", "system"):
+        raise refuse(RULES, "role_unknown", i=index)
+    if "content" not in message:
+        raise refuse(RULES, "field_required", path=f"messages.{index}.content")
+    found = blocks(message)
+    if not found:
+        if role == "user":
+            raise refuse(RULES, "content_empty", i=index)
+        return
+    for at, block in enumerate(found):
+        if block.get("type") not in BLOCKS and not _is_issued(block, call):
+            raise refuse(RULES, "block_unknown", i=index, j=at, tag=block.get("type"))
+    texts = [block.get("text") for block in found if block.get("type") == "text"]
+    if any(not text for text in texts):
+        raise refuse(RULES, "text_empty", where="messages")
+    if len(texts) == len(found) and all(not str(text).strip() for text in texts):
+        raise refuse(RULES, "text_blank", where="messages")
+
+
+def _is_issued(block: dict[str, Any], call: Call) -> bool:
+    """Kinds of blocks that this run itself has answered with are known, whatever they are."""
+    return f"kind {block.get('type')}" in call.memory.items
+
+
+def _check_tools(call: Call) -> None:
+    tools = call.body.get("tools") or []
+    names = [str(tool.get("name", "")) for tool in tools]
+    for index, name in enumerate(names):
+        if not _NAME.fullmatch(name):
+            raise refuse(RULES, "tool_name_pattern", i=index)
+    if len(set(names)) < len(names):
+        raise refuse(RULES, "tool_name_twice")
+    choice = (call.body.get("tool_choice") or {}).get("type")
+    if choice in ("any", "tool"):
+        if "bound" in call.model.traits:
+            raise refuse(RULES, "tool_choice_forced")
+        if (call.body.get("thinking") or {}).get("type") in ("enabled", "adaptive"):
+            raise refuse(RULES, "tool_choice_thinking")
+
+
+def _check_cache_marks(call: Call) -> None:
+    system = call.body.get("system")
+    places: list[Any] = [*(call.body.get("tools") or []), *(system if isinstance(system, list) else [])]
+    for message in call.body["messages"]:
+        places += blocks(message)
+    found = sum("cache_control" in place for place in places if isinstance(place, dict))
+    if found > 4:
+        raise refuse(RULES, "cache_marks", found=found)
+
+
+MOST_IMAGES = 100
+MOST_IMAGES_WIDE = 600
+"""Images and documents of one request: 100 where the window has 200,000 tokens, 600 where it has more
+(https://platform.claude.com/docs/en/build-with-claude/vision)."""
+
+_WIDE = 200_000
+
+
+MANY_IMAGES = 20
+MANY_IMAGES_PX = 2_000
+"""Above so many images none may have a longer side; the same page."""
+
+
+def check_media(call: Call) -> None:
+    """As many images and documents as the model takes, those in results among them; none large where they are many."""
+    found = list(_media(call.body["messages"]))
+    images = [(path, block) for path, block in found if block["type"] == "image"]
+    documents = len(found) - len(images)
+    most = call.memory.scenario.max_images or (MOST_IMAGES_WIDE if call.model.window > _WIDE else MOST_IMAGES)
+    if len(found) > most:
+        raise refuse(RULES, "too_many_images", images=len(images), documents=documents, most=most)
+    for path, image in images if len(images) > MANY_IMAGES else ():
+        if longest_side(image.get("source")) > MANY_IMAGES_PX:
+            raise refuse(RULES, "image_too_large_among_many", path=path, most=MANY_IMAGES_PX)
+
+
+def _media(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Images and documents with their paths."""
+    for index, message in enumerate(messages):
+        for at, block in enumerate(blocks(message)):
+            path = f"messages.{index}.content.{at}"
+            yield from _medium(path, block)
+            if block.get("type") == "tool_result":
+                for inner_at, inner in enumerate(blocks(block)):
+                    yield from _medium(f"{path}.tool_result.content.{inner_at}", inner)
+
+
+def _medium(path: str, block: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if block.get("type") in ("image", "document"):
+        yield path, block
+
+
+def check_pairs(messages: list[dict[str, Any]]) -> None:
+    """Every call has one result, at the beginning of the next message, and every result its call.
+
+    That text comes after results: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
+    """
+    seen: set[str] = set()
+    open_ids: list[str] = []
+    for index, message in enumerate(messages):
+        _check_results(index, message, open_ids)
+        open_ids = []
+        for at, block in _of_kind(message, "tool_use"):
+            identity = str(block.get("id", ""))
+            if not _ID.fullmatch(identity):
+                raise refuse(RULES, "call_id_pattern", i=index, j=at, field="tool_use.id")
+            if identity in seen:
+                raise refuse(RULES, "call_id_twice", i=index, j=at)
+            if not isinstance(block.get("input"), dict):
+                raise refuse(RULES, "arguments_no_object", i=index, j=at)
+            seen.add(identity)
+            open_ids.append(identity)
+    if open_ids:
+        raise refuse(RULES, "call_without_result", i=len(messages) - 1, ids=", ".join(open_ids))
+
+
+def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> None:
+    answered: list[str] = []
+    late: list[str] = []
+    before_results = True
+    for at, block in enumerate(blocks(message)):
+        if block.get("type") != "tool_result":
+            before_results = False
+            continue
+        identity = str(block.get("tool_use_id", ""))
+        if not _ID.fullmatch(identity):
+            raise refuse(RULES, "call_id_pattern", i=index, j=at, field="tool_result.tool_use_id")
+        if identity not in open_ids:
+            raise refuse(RULES, "result_without_call", i=index, j=at, id=identity)
+        if identity in answered:
+            raise refuse(RULES, "result_twice", i=index, j=at, id=identity)
+        answered.append(identity)
+        if not before_results:
+            late.append(identity)
+    missing = [identity for identity in open_ids if identity not in answered or identity in late]
+    if missing:
+        raise refuse(RULES, "call_without_result", i=index - 1, ids=", ".join(missing))
+
+
+def check_end(call: Call) -> None:
+    """What may stand last: the user, or on older models the beginning of the answer."""
+    last = call.body["messages"][-1]
+    if last.get("role") != "assistant":
+        return
+    if "prefill" not in call.model.traits:
+        raise refuse(RULES, "prefill")
+    texts = [block.get("text", "") for block in blocks(last)[-1:] if block.get("type") == "text"]
+    if texts and texts[0] != texts[0].rstrip():
+        raise refuse(RULES, "prefill_blank")
+
+
+def _of_kind(message: dict[str, Any], kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    return ((at, block) for at, block in enumerate(blocks(message)) if block.get("type") == kind)

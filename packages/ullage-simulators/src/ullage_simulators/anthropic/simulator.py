@@ -1,0 +1,140 @@
+"""Anthropic's Messages API: ``/v1/messages``, ``/v1/messages/count_tokens``, ``/v1/models``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ullage_simulators.answer import Spoken
+from ullage_simulators.anthropic.billing import pieces, shown
+from ullage_simulators.anthropic.checks import check_end, check_media, check_pairs, check_shape
+from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.anthropic.stream import UNKNOWN, events, message
+from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
+from ullage_simulators.body import BadBody, parse
+from ullage_simulators.faults import Frame
+from ullage_simulators.models import Model
+from ullage_simulators.prompt import Counted, Prompt
+from ullage_simulators.refusal import Refused, Rule
+from ullage_simulators.wire import Bill, Call, Endpoint, Wire
+
+_TROUBLE = {
+    429: ("rate_limit_error", "This request would exceed your organization's rate limit of 50 requests per minute."),
+    500: ("api_error", "Internal server error"),
+    503: ("api_error", "Service unavailable"),
+    529: ("overloaded_error", "Overloaded"),
+}
+"""https://platform.claude.com/docs/en/api/errors"""
+
+
+class Anthropic(Wire):
+    name = "anthropic"
+    family = "anthropic"
+    rules: Mapping[str, Rule] = RULES
+    max_body_bytes = 32_000_000
+    unknown = UNKNOWN
+
+    def base_path(self) -> str:
+        return ""
+
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+        match method, path.rstrip("/").split("/")[1:]:
+            case "POST", ["v1", "messages"]:
+                return Endpoint("generate")
+            case "POST", ["v1", "messages", "count_tokens"]:
+                return Endpoint("count")
+            case "GET", ["v1", "models"]:
+                return Endpoint("models")
+            case "GET", ["v1", "models", name]:
+                return Endpoint("models", name)
+        return None
+
+    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+        return headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+
+    def read(self, body: bytes) -> dict[str, Any]:
+        try:
+            value = parse(body)
+        except BadBody as problem:
+            raise self.refuse("bad_json", detail=problem) from None
+        if not isinstance(value, dict):
+            raise self.refuse("bad_json", detail="Input should be a valid dictionary")
+        return value
+
+    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+        if not isinstance(body.get("model"), str):
+            raise self.refuse("field_required", path="model")
+        return str(body["model"])
+
+    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool:
+        return body.get("stream") is True
+
+    def check(self, call: Call) -> None:
+        check_shape(call)
+        check_pairs(call.body["messages"])
+        check_media(call)
+        check_thinking(call)
+        check_end(call)
+
+    def prompt(self, call: Call) -> Prompt:
+        return pieces(call.body, call.model)
+
+    def fit(self, call: Call, counted: Counted) -> None:
+        window, asked = call.model.window, call.body["max_tokens"]
+        if counted.input > window:
+            raise self.refuse("prompt_too_long", count=counted.input, window=window)
+        if counted.input + asked > window:
+            raise self.refuse("sum_too_long", count=counted.input, asked=asked, window=window)
+
+    def budget(self, call: Call) -> int | None:
+        return int(call.body["max_tokens"])
+
+    def thinks(self, call: Call) -> bool:
+        return is_enabled(call)
+
+    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+        marked = [end for piece, end in zip(counted.pieces, counted.ends, strict=True) if piece.marked]
+        if not marked or marked[-1] < call.model.cache_from:
+            return 0, 0
+        cache = call.memory.cache(call.model)
+        read = min(cache.read(counted, at_least=call.model.cache_from), marked[-1])
+        return read, cache.write(counted, marked_only=True) - read
+
+    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+        return shown(bill, call.model, spoken.answer.iterations, self.pass_size(call))
+
+    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+        return message(call, spoken, usage)
+
+    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+        return events(call, spoken, usage, late=late)
+
+    def count_reply(self, counted: Counted) -> dict[str, Any]:
+        return {"input_tokens": counted.input}
+
+    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+        listed = [
+            {
+                "type": "model",
+                "id": model.name,
+                "display_name": model.name.replace("-", " ").title(),
+                "created_at": "2026-01-01T00:00:00Z",
+                "max_input_tokens": model.window,
+                "max_tokens": model.max_output,
+            }
+            for model in models
+        ]
+        if name:
+            return listed[0]
+        return {"data": listed, "has_more": False, "first_id": listed[0]["id"], "last_id": listed[-1]["id"]}
+
+    def error(self, refused: Refused) -> dict[str, Any]:
+        return {
+            "type": "error",
+            "error": {"type": refused.kind, "message": refused.text},
+            "request_id": "req_simulated",
+        }
+
+    def trouble(self, status: int) -> Refused:
+        kind, text = _TROUBLE.get(status, ("api_error", "Internal server error"))
+        return Refused("trouble", text, status, kind, None, None)

@@ -1,0 +1,166 @@
+"""Thinking blocks that come back: whether they are what was sent, and whether what stands before them still is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ullage_simulators.anthropic.checks import blocks, is_turn
+from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.refusal import refuse
+from ullage_simulators.seal import digest, seal, unseal
+from ullage_simulators.wire import Call
+
+WIRE = "anthropic"
+BETA = "thinking-binding-controls-2026-08-01"
+_KINDS = ("thinking", "redacted_thinking")
+
+
+def is_enabled(call: Call) -> bool:
+    """Whether the request lets the model think; models with bound thinking do unless they are told not to."""
+    given = (call.body.get("thinking") or {}).get("type")
+    return given in ("enabled", "adaptive") or (given is None and "bound" in call.model.traits)
+
+
+def sign(call: Call, text: str, size: int) -> str:
+    """The signature of a block with this text that stands for ``size`` tokens."""
+    identity = call.memory.new_id("", 12)
+    messages = call.body["messages"]
+    before = [carried["id"] for carried in map(_open, _all(messages)) if carried]
+    carried = {
+        "id": identity,
+        "n": size,
+        "text": digest(text),
+        "model": call.model.name,
+        "prefix": _prefix(call.body, messages, []),
+        "before": before[-1] if before else "",
+    }
+    return seal(WIRE, carried)
+
+
+def size_of(block: dict[str, Any]) -> int:
+    """The tokens a block stands for."""
+    carried = _open(block)
+    return int(carried["n"]) if carried else 0
+
+
+def check_thinking(call: Call) -> None:
+    """Refuses thinking that is not what was sent; on bound models refuses or drops it behind a changed prefix."""
+    _check_settings(call)
+    messages = call.body["messages"]
+    latest = max((index for index, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
+    for index, message in enumerate(messages):
+        if message["role"] == "assistant":
+            _check_blocks(index, blocks(message), is_latest=index == latest)
+            _check_order(index, blocks(message), call)
+    if (call.body.get("thinking") or {}).get("type") == "enabled" and "manual-thinking" in call.model.traits:
+        _check_loop(messages)
+    if "bound" in call.model.traits:
+        _check_binding(call)
+
+
+def _check_settings(call: Call) -> None:
+    given = call.body.get("thinking") or {}
+    if "block_binding" in given and BETA not in call.headers.get("anthropic-beta", ""):
+        raise refuse(RULES, "binding_without_beta", type=given.get("type"))
+    if given.get("type") != "enabled":
+        return
+    budget = given.get("budget_tokens", 0)
+    if budget < 1_024:
+        raise refuse(RULES, "thinking_budget_small")
+    if budget >= call.body.get("max_tokens", budget + 1):
+        raise refuse(RULES, "thinking_budget_large")
+
+
+def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -> None:
+    for at, block in enumerate(found):
+        match block.get("type"):
+            case "thinking":
+                if not isinstance(block.get("signature"), str):
+                    raise refuse(RULES, "signature_missing", i=index, j=at)
+                carried = _open(block)
+                if carried is None:
+                    raise refuse(RULES, "signature_invalid", i=index, j=at)
+                if carried["text"] != digest(block.get("thinking")):
+                    raise refuse(RULES, "thinking_edited" if is_latest else "signature_invalid", i=index, j=at)
+            case "redacted_thinking":
+                if _open(block) is None:
+                    raise refuse(RULES, "redacted_invalid", i=index, j=at)
+
+
+def _check_order(index: int, found: list[dict[str, Any]], call: Call) -> None:
+    kinds = [block.get("type") for block in found]
+    if kinds and kinds[-1] in _KINDS:
+        raise refuse(RULES, "thinking_last", i=index)
+    if "manual-thinking" in call.model.traits and set(kinds) & set(_KINDS) and kinds[0] not in _KINDS:
+        raise refuse(RULES, "thinking_not_first", i=index, found=kinds[0])
+
+
+def _check_loop(messages: list[dict[str, Any]]) -> None:
+    """The answer that began the current tool loop must bring its thinking back."""
+    turn = max((index for index, message in enumerate(messages) if is_turn(message, beside=False)), default=-1)
+    if turn + 1 < len(messages) - 1:
+        found = blocks(messages[turn + 1])
+        if found and found[0].get("type") not in _KINDS:
+            raise refuse(RULES, "thinking_left_out", i=turn + 1, found=found[0].get("type"))
+
+
+def _check_binding(call: Call) -> None:
+    messages = call.body["messages"]
+    binding = (call.body.get("thinking") or {}).get("block_binding") or {}
+    drops = binding.get("prefix_mismatch_behavior") == "drop_block"
+    previous = ""
+    is_broken = False
+    for index, message in enumerate(messages):
+        kept = []
+        content = blocks(message)
+        for at, block in enumerate(content):
+            carried = _open(block) if block.get("type") in _KINDS else None
+            if carried is None:
+                kept.append(block)
+                is_broken = False
+                continue
+            reason = _mismatch(call, carried, previous, index, content[:at], is_broken=is_broken)
+            if not reason:
+                kept.append(block)
+                previous = carried["id"]
+                continue
+            if reason == "prefix_binding_mismatch" and not drops:
+                raise refuse(RULES, "prefix_changed", i=index, j=at)
+            is_broken = reason == "prefix_binding_mismatch"
+            call.dropped.append(
+                {"type": "thinking_dropped", "path": f"messages.{index}.content.{at}", "reason": reason}
+            )
+        if len(kept) < len(content):
+            message["content"] = kept
+
+
+def _mismatch(
+    call: Call, carried: dict[str, Any], previous: str, index: int, before: list[dict[str, Any]], *, is_broken: bool
+) -> str:
+    if carried["model"] != call.model.name:
+        return "model_binding_mismatch"
+    messages = call.body["messages"][:index]
+    if is_broken or carried["prefix"] != _prefix(call.body, messages, before):
+        return "prefix_binding_mismatch"
+    return "prefix_binding_mismatch" if previous and carried["before"] != previous else ""
+
+
+def _prefix(body: dict[str, Any], messages: list[dict[str, Any]], before: list[dict[str, Any]]) -> str:
+    """What a block is bound to: system, tools and all that stands before it, but for thinking and cache marks."""
+    said = [[message["role"], _plain(blocks(message))] for message in messages]
+    system = body.get("system")
+    spoken = [{"type": "text", "text": system}] if isinstance(system, str) else system or []
+    return digest(_plain(spoken), _plain(body.get("tools") or []), said, _plain(before))
+
+
+def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    visible = (block for block in found if block.get("type") not in _KINDS)
+    return [{name: value for name, value in block.items() if name != "cache_control"} for block in visible]
+
+
+def _all(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [block for message in messages for block in blocks(message) if block.get("type") in _KINDS]
+
+
+def _open(block: dict[str, Any]) -> dict[str, Any] | None:
+    return unseal(WIRE, block.get("signature" if block.get("type") == "thinking" else "data"))

@@ -1,0 +1,105 @@
+"""A Chat request in pieces, and its bill in the variant's dialect.
+
+Cache is inside ``prompt_tokens`` everywhere. Reasoning is inside ``completion_tokens`` but for xAI (measured:
+total = prompt + completion + reasoning). Sources: openai 3.52 ``types/completion_usage.py``;
+https://api-docs.deepseek.com/api/create-chat-completion (``prompt_cache_hit_tokens``).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ullage_simulators.chat.checks import WIRE
+from ullage_simulators.chat.variants import Variant
+from ullage_simulators.prompt import Ask, Prompt, Tool
+from ullage_simulators.seal import digest, unseal
+from ullage_simulators.wire import Bill, Call
+
+
+def pieces(call: Call) -> Prompt:
+    """Tools, then the messages."""
+    body, prompt = call.body, Prompt()
+    prompt.add(framing="request")
+    tools = body.get("tools") or []
+    if tools:
+        prompt.add(framing="tools")
+    for tool in tools:
+        prompt.add(json.dumps(tool, separators=(",", ":")), framing="tool")
+    for message in body["messages"]:
+        prompt.add(framing="result" if message["role"] == "tool" else "message")
+        if message["role"] == "assistant":
+            _add_reasoning(prompt, message, call)
+        for part in parts(message.get("content")):
+            prompt.add(part.get("text", ""), framing="image" if part.get("type") == "image_url" else "")
+        for each in message.get("tool_calls") or []:
+            function = each["function"]
+            prompt.add(f"{function['name']} {function['arguments']}", framing="call")
+        if message["role"] == "user":
+            prompt.turn_begins = len(prompt.pieces)
+    prompt.ask = _ask(body)
+    return prompt
+
+
+def _add_reasoning(prompt: Prompt, message: dict[str, Any], call: Call) -> None:
+    text = message.get("reasoning_content")
+    if isinstance(text, str) and text:
+        may_leave = not (message.get("tool_calls") and "reasoning-for-ever" in call.model.traits)
+        prompt.add(text, reasoning=may_leave)
+    elif call.model.even_unsent:
+        prompt.add(hidden=call.memory.items.get(said(message), 0), reasoning=True)
+    for detail in message.get("reasoning_details") or []:
+        carried = unseal(WIRE, detail.get("signature"))
+        if carried:
+            prompt.add(hidden=int(carried["n"]), reasoning=True)
+
+
+def said(message: dict[str, Any]) -> str:
+    """A name for an assistant message, by which its maker knows it again."""
+    calls = [each.get("id") for each in message.get("tool_calls") or []]
+    return f"said {digest(message.get('content') or '', calls)}"
+
+
+def parts(content: Any) -> list[dict[str, Any]]:
+    """A message's content as parts."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def _ask(body: dict[str, Any]) -> Ask:
+    messages = body["messages"]
+    names = {
+        each.get("id"): each["function"]["name"] for message in messages for each in message.get("tool_calls") or []
+    }
+    results: list[tuple[str, str]] = []
+    text: list[str] = []
+    for message in messages:
+        heard = "\n".join(part.get("text", "") for part in parts(message.get("content")))
+        match message["role"]:
+            case "assistant":
+                results, text = [], []
+            case "tool":
+                results.append((names.get(message.get("tool_call_id"), ""), heard))
+            case "user":
+                text.append(heard)
+    step = 1 + sum(message["role"] == "assistant" for message in messages)
+    declared = [tool.get("function") or {} for tool in body.get("tools") or []]
+    tools = tuple(Tool(str(tool.get("name")), tool.get("parameters") or {}) for tool in declared)
+    return Ask(step, "\n".join(text), tuple(results), tools)
+
+
+def shown(bill: Bill, variant: Variant) -> dict[str, Any]:
+    """The usage object."""
+    completion = bill.output if variant.inside else bill.output - bill.reasoning
+    usage: dict[str, Any] = {
+        "prompt_tokens": bill.input,
+        "completion_tokens": completion,
+        "total_tokens": bill.input + bill.output,
+        "prompt_tokens_details": {"cached_tokens": bill.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": bill.reasoning},
+    }
+    if variant.cache_fields == "hit-and-miss":
+        usage["prompt_cache_hit_tokens"] = bill.cache_read
+        usage["prompt_cache_miss_tokens"] = bill.input - bill.cache_read
+    return usage

@@ -1,0 +1,113 @@
+"""Chat Completions of OpenAI and of those who speak it after their own fashion: ``/chat/completions``, ``/models``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ullage_simulators.answer import Spoken
+from ullage_simulators.body import BadBody, parse
+from ullage_simulators.chat.billing import pieces, shown
+from ullage_simulators.chat.checks import Checks, thinks
+from ullage_simulators.chat.stream import UNKNOWN, completion, error, events
+from ullage_simulators.chat.variants import Variant
+from ullage_simulators.faults import Frame
+from ullage_simulators.models import Model
+from ullage_simulators.openai_rules import bearer
+from ullage_simulators.openai_rules import models as openai_models
+from ullage_simulators.openai_rules import trouble as openai_trouble
+from ullage_simulators.prompt import Counted, Prompt
+from ullage_simulators.refusal import Refused
+from ullage_simulators.wire import Bill, Call, Endpoint, Wire
+
+
+class Chat(Wire):
+    family = "openai"
+    unknown = UNKNOWN
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.name = variant.name
+        self.max_body_bytes = variant.max_body_bytes
+        self.checks = Checks(variant)
+        self.rules = self.checks.rules
+
+    def base_path(self) -> str:
+        return self.variant.base_path
+
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+        match method, path.removeprefix("/v1").rstrip("/").split("/")[1:]:
+            case "POST", ["chat", "completions"]:
+                return Endpoint("generate")
+            case "GET", ["models", *name]:
+                return Endpoint("models", "/".join(name))
+        return None
+
+    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+        return bearer(headers)
+
+    def read(self, body: bytes) -> dict[str, Any]:
+        try:
+            value = parse(body)
+        except BadBody as problem:
+            raise self.refuse("bad_json", detail=problem) from None
+        if not isinstance(value, dict):
+            raise self.refuse("bad_json", detail="expected a map")
+        return value
+
+    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+        if not isinstance(body.get("model"), str):
+            raise self.refuse("param_missing", path="model")
+        return str(body["model"])
+
+    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool:
+        return body.get("stream") is True
+
+    def check(self, call: Call) -> None:
+        self.checks.check_shape(call)
+        self.checks.check_messages(call)
+
+    def prompt(self, call: Call) -> Prompt:
+        return pieces(call)
+
+    def fit(self, call: Call, counted: Counted) -> None:
+        window = call.model.window
+        asked = (self.budget(call) or 0) if self.variant.sums else 0
+        if counted.input + asked > window:
+            total = counted.input + asked
+            raise self.refuse("too_many_tokens", window=window, count=counted.input, asked=asked, total=total)
+
+    def budget(self, call: Call) -> int | None:
+        asked = call.body.get("max_completion_tokens", call.body.get("max_tokens"))
+        return asked if isinstance(asked, int) else None
+
+    def thinks(self, call: Call) -> bool:
+        return thinks(call)
+
+    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+        cache = call.memory.cache(call.model)
+        read = cache.read(counted, at_least=call.model.cache_from, block=self.variant.cache_block)
+        cache.write(counted)
+        return read, 0
+
+    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+        return shown(bill, self.variant)
+
+    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+        return completion(call, spoken, self.variant, usage)
+
+    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+        return events(call, spoken, self.variant, usage)
+
+    def count_reply(self, counted: Counted) -> dict[str, Any]:
+        return {"input_tokens": counted.input}
+
+    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+        own = [model for model in models if model.name in self.variant.models] or list(models)
+        return openai_models(models if name else own, name, self.name)
+
+    def error(self, refused: Refused) -> dict[str, Any]:
+        return error(refused, self.variant)
+
+    def trouble(self, status: int) -> Refused:
+        return openai_trouble(status)

@@ -1,0 +1,128 @@
+"""A Chat answer as one object and as chunks.
+
+Sources: openai 3.52 ``types/chat/chat_completion_chunk.py`` (the usage chunk has no choices and comes after the
+``finish_reason``); https://openrouter.ai/docs/use-cases/reasoning-tokens (``reasoning_details``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ullage_simulators.answer import Spoken
+from ullage_simulators.chat.billing import said
+from ullage_simulators.chat.checks import WIRE
+from ullage_simulators.chat.variants import Variant
+from ullage_simulators.faults import Frame
+from ullage_simulators.refusal import Refused
+from ullage_simulators.seal import seal
+from ullage_simulators.wire import Call, chunks, event
+
+CREATED = 1_767_225_600
+UNKNOWN = event(
+    {"id": "simulated", "object": "chat.completion.simulated", "created": CREATED, "choices": [], "detail": 1}
+)
+_STOPS = {"length": "length", "filter": "content_filter", "refusal": "stop"}
+
+
+def completion(call: Call, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None) -> dict[str, Any]:
+    """The whole answer."""
+    body = {
+        **_head(call, "chat.completion"),
+        "choices": [
+            {"index": 0, "message": _message(call, spoken, variant), "logprobs": None, "finish_reason": _stop(spoken)}
+        ],
+    }
+    return body if usage is None else {**body, "usage": usage}
+
+
+def _head(call: Call, kind: str) -> dict[str, Any]:
+    identity = call.memory.new_id("chatcmpl-", 29)
+    return {"id": identity, "object": kind, "created": CREATED + call.number, "model": call.model.name}
+
+
+def _stop(spoken: Spoken) -> str:
+    return _STOPS.get(spoken.stop) or ("tool_calls" if spoken.answer.calls else "stop")
+
+
+def _message(call: Call, spoken: Spoken, variant: Variant) -> dict[str, Any]:
+    answer = spoken.answer
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text or (None if answer.calls else "")}
+    if answer.stop == "refusal":
+        message |= {"content": None, "refusal": answer.text}
+    calls = []
+    for each in answer.calls:
+        identity = call.memory.new_id(variant.call_id, variant.call_id_length)
+        function = {"name": each.name, "arguments": each.arguments}
+        calls.append({"id": identity, "type": "function", "function": function})
+    if calls:
+        message["tool_calls"] = calls
+    if answer.reasoning and variant.reasoning == "content":
+        message["reasoning_content"] = answer.reasoning
+    elif answer.reasoning and variant.reasoning == "details":
+        signature = seal(WIRE, {"n": spoken.reasoning, "id": call.memory.new_id("", 12)})
+        detail = {"type": "reasoning.text", "text": answer.reasoning, "signature": signature}
+        message["reasoning"] = answer.reasoning
+        message["reasoning_details"] = [{**detail, "format": "anthropic-claude-v1", "index": 0}]
+    call.memory.items[said(message)] = spoken.reasoning
+    return message
+
+
+def events(call: Call, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None) -> list[Frame]:
+    """The answer as it streams. Without ``include_usage``, a variant that waits to be asked shows no bill."""
+    head = _head(call, "chat.completion.chunk")
+    asked = bool((call.body.get("stream_options") or {}).get("include_usage"))
+    shows = usage is not None and (asked or not variant.usage_chunk)
+    nothing: dict[str, Any] = {"usage": None} if asked and variant.usage_chunk else {}
+    frames = []
+    for delta in _deltas(_message(call, spoken, variant), call.memory.scenario.chunk):
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
+        frames.append(event({**head, "choices": [choice], **nothing}))
+    last = {**head, "choices": [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": _stop(spoken)}], **nothing}
+    if shows and not variant.usage_chunk:
+        frames.append(event({**last, "usage": usage}, usage=True))
+    else:
+        frames.append(event(last))
+    if shows and variant.usage_chunk:
+        frames.append(event({**head, "choices": [], "usage": usage}, usage=True))
+    frames.append(Frame(b"data: [DONE]\n\n"))
+    return frames
+
+
+def _deltas(message: dict[str, Any], chunk: int) -> list[dict[str, Any]]:
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"reasoning_content": text} for text in chunks(message.get("reasoning_content", ""), chunk)]
+    for detail in message.get("reasoning_details", ()):
+        fixed = {name: value for name, value in detail.items() if name not in ("text", "signature")}
+        for text in chunks(detail["text"], chunk):
+            deltas.append({"reasoning": text, "reasoning_details": [{**fixed, "text": text}]})
+        deltas.append({"reasoning_details": [{**fixed, "signature": detail["signature"]}]})
+    deltas += [{"content": text} for text in chunks(message["content"] or "", chunk)]
+    deltas += [{"refusal": text} for text in chunks(message.get("refusal", ""), chunk)]
+    for index, each in enumerate(message.get("tool_calls", ())):
+        opening = {**each, "index": index, "function": {**each["function"], "arguments": ""}}
+        deltas.append({"tool_calls": [opening]})
+        for text in chunks(each["function"]["arguments"], chunk):
+            deltas.append({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
+    return deltas
+
+
+def error(refused: Refused, variant: Variant) -> dict[str, Any]:
+    """The variant's error object."""
+    match variant.shape:
+        case "mistral":
+            fields = {"message": refused.text, "type": refused.kind, "param": None, "code": refused.code}
+            return {"object": "error", **fields}
+        case "xai":
+            return {"code": "Client specified an invalid argument", "error": refused.text}
+        case "openrouter":
+            fault: dict[str, Any] = {"message": refused.text, "code": refused.status}
+            if refused.name == "reasoning_altered":
+                raw = f'{{"type":"error","error":{{"type":"invalid_request_error","message":"{refused.text}"}}}}'
+                fault = {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}
+            return {"error": fault, "user_id": "user_simulated"}
+        case "llamacpp":
+            return {"error": {"code": refused.status, "message": refused.text, "type": refused.kind}}
+        case "azure" if refused.name == "options_refused":
+            return {"detail": refused.text}
+    fields = {"message": refused.text, "type": refused.kind, "param": refused.param, "code": refused.code}
+    return {"error": fields}

@@ -1,0 +1,94 @@
+"""A generateContent request in pieces, and its bill: thoughts beside ``candidatesTokenCount``, cache inside the prompt.
+
+Source: google-genai 3.4 ``types.py`` (``GenerateContentResponseUsageMetadata``); that output is candidates + thoughts
+was measured on all recorded calls. Counts of nothing are left out, as in the recordings.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ullage_simulators.gemini.checks import is_turn, size_of
+from ullage_simulators.prompt import Ask, Prompt, Tool
+from ullage_simulators.wire import Bill
+
+
+def pieces(body: dict[str, Any]) -> Prompt:
+    """System, tools, contents."""
+    prompt = Prompt()
+    prompt.add(framing="request")
+    for part in (body.get("systemInstruction") or {}).get("parts") or []:
+        prompt.add(part.get("text", ""))
+    declared = _declared(body)
+    if declared:
+        prompt.add(framing="tools")
+    for tool in declared:
+        prompt.add(json.dumps(tool, separators=(",", ":")), framing="tool")
+    for content in body["contents"]:
+        prompt.add(framing="message")
+        for part in content["parts"]:
+            _add(prompt, part)
+        if is_turn(content):
+            prompt.turn_begins = len(prompt.pieces)
+    prompt.ask = _ask(body, declared)
+    return prompt
+
+
+def _add(prompt: Prompt, part: dict[str, Any]) -> None:
+    hidden = size_of(part)
+    if hidden:
+        prompt.add(hidden=hidden, reasoning=True)
+    if part.get("thought"):
+        return
+    if "functionCall" in part:
+        function = part["functionCall"]
+        prompt.add(f"{function.get('name')} {json.dumps(function.get('args') or {})}", framing="call")
+    elif "functionResponse" in part:
+        given = part["functionResponse"]
+        prompt.add(f"{given.get('name')} {json.dumps(given.get('response') or {})}", framing="result")
+    elif "inlineData" in part or "fileData" in part:
+        prompt.add(framing="image")
+    else:
+        prompt.add(part.get("text", ""))
+
+
+def _declared(body: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for tool in body.get("tools") or [] for each in tool.get("functionDeclarations") or []]
+
+
+def _ask(body: dict[str, Any], declared: list[dict[str, Any]]) -> Ask:
+    contents = body["contents"]
+    last = contents[-1]["parts"]
+    results = tuple(
+        (str(part["functionResponse"].get("name")), _heard(part["functionResponse"].get("response") or {}))
+        for part in last
+        if "functionResponse" in part
+    )
+    text = "\n".join(part["text"] for part in last if part.get("text"))
+    step = 1 + sum(content.get("role") == "model" for content in contents)
+    tools = tuple(
+        Tool(str(tool.get("name")), tool.get("parametersJsonSchema") or tool.get("parameters") or {})
+        for tool in declared
+    )
+    return Ask(step, text, results, tools)
+
+
+def _heard(response: dict[str, Any]) -> str:
+    only = next(iter(response.values())) if len(response) == 1 else response
+    return only if isinstance(only, str) else json.dumps(only)
+
+
+def shown(bill: Bill) -> dict[str, Any]:
+    """The usage object of the whole answer."""
+    visible = bill.output - bill.reasoning
+    usage: dict[str, Any] = {"promptTokenCount": bill.input}
+    if visible:
+        usage["candidatesTokenCount"] = visible
+    usage["totalTokenCount"] = bill.input + bill.output
+    if bill.cache_read:
+        usage["cachedContentTokenCount"] = bill.cache_read
+    usage["promptTokensDetails"] = [{"modality": "TEXT", "tokenCount": bill.input}]
+    if bill.reasoning:
+        usage["thoughtsTokenCount"] = bill.reasoning
+    return usage

@@ -1,0 +1,186 @@
+"""Holds a generateContent request against the rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ullage_simulators.gemini.rules import RULES
+from ullage_simulators.refusal import refuse
+from ullage_simulators.seal import digest, unseal
+from ullage_simulators.wire import Call
+
+WIRE = "gemini"
+SENTINELS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+"""Signatures that pass for history from elsewhere: https://ai.google.dev/gemini-api/docs/thought-signatures"""
+_TOP = frozenset(
+    {
+        "contents", "model", "systemInstruction", "tools", "toolConfig", "safetySettings", "generationConfig",
+        "cachedContent", "labels", "serviceTier", "store",
+    }
+)  # fmt: skip
+_CONTENT = frozenset({"role", "parts"})
+_PART = frozenset(
+    {
+        "text", "thought", "thoughtSignature", "inlineData", "fileData", "functionCall", "functionResponse",
+        "executableCode", "codeExecutionResult", "videoMetadata", "mediaResolution", "partMetadata", "toolCall",
+        "toolResponse",
+    }
+)  # fmt: skip
+_DATA = _PART - {"thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"}
+_CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
+_RESPONSE = frozenset({"id", "name", "response", "parts", "willContinue", "scheduling"})
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
+_SNAKE = re.compile(r"_([a-z])")
+
+
+def normalised(body: dict[str, Any]) -> dict[str, Any]:
+    """The request with the names of its fields in camel case, which is one of the two ways they may come."""
+    top: dict[str, Any] = _camel(body)
+    if isinstance(top.get("contents"), dict):
+        top["contents"] = [top["contents"]]
+    contents = top.get("contents")
+    top["contents"] = [_content(each) for each in contents] if isinstance(contents, list) else contents
+    if isinstance(top.get("systemInstruction"), dict):
+        top["systemInstruction"] = _content(top["systemInstruction"])
+    if isinstance(top.get("tools"), list):
+        top["tools"] = [_camel(tool) for tool in top["tools"]]
+    if isinstance(top.get("generationConfig"), dict):
+        config = top["generationConfig"] = _camel(top["generationConfig"])
+        if isinstance(config.get("thinkingConfig"), dict):
+            config["thinkingConfig"] = _camel(config["thinkingConfig"])
+    return top
+
+
+def _content(given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    parts = given.get("parts")
+    parts = [_camel(part) for part in parts] if isinstance(parts, list) else parts
+    return {**_camel(given), "parts": parts}
+
+
+def _camel(given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    return {_SNAKE.sub(lambda match: match[1].upper(), name): value for name, value in given.items()}
+
+
+def calls(content: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in content["parts"] if "functionCall" in part]
+
+
+def results(content: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in content["parts"] if "functionResponse" in part]
+
+
+def is_turn(content: dict[str, Any]) -> bool:
+    """Whether the content begins a turn: a user's, with something other than results."""
+    return content.get("role", "user") == "user" and any("functionResponse" not in part for part in content["parts"])
+
+
+def check_shape(call: Call) -> None:
+    body = call.body
+    _known(body, _TOP, "")
+    contents = body.get("contents")
+    if not isinstance(contents, list) or not contents:
+        raise refuse(RULES, "no_contents")
+    for index, content in enumerate(contents):
+        where = f"contents[{index}]"
+        _known(content, _CONTENT, where)
+        if content.get("role", "user") not in ("user", "model", "function"):
+            raise refuse(RULES, "role_unknown")
+        if not isinstance(content.get("parts"), list) or not content["parts"]:
+            raise refuse(RULES, "parts_empty", i=index)
+        for at, part in enumerate(content["parts"]):
+            if not set(part) & _DATA:
+                raise refuse(RULES, "part_empty", i=index, j=at)
+            _check_part(f"{where}.parts[{at}]", part)
+    for index, tool in enumerate(body.get("tools") or []):
+        for at, declared in enumerate(tool.get("functionDeclarations") or []):
+            if not _NAME.fullmatch(str(declared.get("name", ""))):
+                raise refuse(RULES, "tool_name_pattern", i=index, j=at)
+
+
+def _known(given: Any, names: frozenset[str], where: str) -> None:
+    if not isinstance(given, dict):
+        raise TypeError(f"no object at {where}: {given!r}")
+    for name in given:
+        if name not in names:
+            raise refuse(RULES, "field_unknown", name=name, where=where)
+
+
+def _check_part(where: str, part: dict[str, Any]) -> None:
+    _known(part, _PART, where)
+    if "functionCall" in part:
+        _known(part["functionCall"], _CALL, f"{where}.function_call")
+        _check_struct(f"{where}.function_call.args", part["functionCall"].get("args", {}))
+    if "functionResponse" in part:
+        _known(part["functionResponse"], _RESPONSE, f"{where}.function_response")
+        _check_struct(f"{where}.function_response.response", part["functionResponse"].get("response", {}))
+
+
+def _check_struct(where: str, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise refuse(RULES, "no_struct", where=where, value=json.dumps(value))
+
+
+def check_turns(contents: list[dict[str, Any]]) -> None:
+    """Calls come after a user or results; results come right after their calls, as many."""
+    for index, content in enumerate(contents):
+        before = contents[index - 1] if index else None
+        open_calls = len(calls(before)) if before else 0
+        given = len(results(content))
+        if given and not open_calls:
+            raise refuse(RULES, "result_without_call")
+        if given != open_calls:
+            raise refuse(RULES, "result_count")
+        if calls(content) and (before is None or before.get("role") == "model"):
+            raise refuse(RULES, "call_misplaced")
+    if calls(contents[-1]):
+        raise refuse(RULES, "result_count")
+
+
+def check_signatures(call: Call) -> None:
+    contents = call.body["contents"]
+    turn = max((index for index, content in enumerate(contents) if is_turn(content)), default=-1)
+    for index, content in enumerate(contents):
+        for part in content["parts"]:
+            _check_signature(part)
+        first = next(iter(calls(content)), None)
+        if first and index > turn and "needs-signature" in call.model.traits and not first.get("thoughtSignature"):
+            raise refuse(RULES, "signature_missing", name=first["functionCall"].get("name"), position=index + 1)
+
+
+def _check_signature(part: dict[str, Any]) -> None:
+    signature = part.get("thoughtSignature")
+    if signature is None or signature in SENTINELS:
+        return
+    carried = _open(signature)
+    if carried is None:
+        raise refuse(RULES, "signature_corrupt")
+    if carried["part"] != fingerprint(part):
+        raise refuse(RULES, "signature_moved")
+
+
+def _open(signature: Any) -> dict[str, Any] | None:
+    """What a signature carries. Bytes may come in either alphabet of base64; google-genai sends the other one."""
+    if not isinstance(signature, str):
+        return None
+    standard = signature.replace("-", "+").replace("_", "/").rstrip("=")
+    return unseal(WIRE, standard + "=" * (-len(standard) % 4))
+
+
+def fingerprint(part: dict[str, Any]) -> str:
+    """What a signature is made over: the text or the call it stands on."""
+    function = part.get("functionCall")
+    if function:
+        return digest(function.get("name"), function.get("args") or {})
+    return digest(part.get("text", ""))
+
+
+def size_of(part: dict[str, Any]) -> int:
+    """The tokens of reasoning a part's signature stands for."""
+    carried = _open(part.get("thoughtSignature"))
+    return int(carried["n"]) if carried else 0

@@ -1,0 +1,151 @@
+"""Google's generateContent: ``/v1beta/models/{model}:generateContent``, ``streamGenerateContent``, ``countTokens``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ullage_simulators.answer import Spoken
+from ullage_simulators.body import BadBody, parse
+from ullage_simulators.faults import Frame
+from ullage_simulators.gemini.billing import pieces, shown
+from ullage_simulators.gemini.checks import check_shape, check_signatures, check_turns, normalised
+from ullage_simulators.gemini.rules import RULES
+from ullage_simulators.gemini.stream import UNKNOWN, events, response
+from ullage_simulators.models import Model
+from ullage_simulators.prompt import Counted, Prompt
+from ullage_simulators.refusal import Refused, Rule
+from ullage_simulators.wire import Bill, Call, Endpoint, Wire
+
+_METHOD = re.compile(r"/v1(?:beta|alpha)?/models/(?P<model>[^/:]+):(?P<method>\w+)")
+_LIST = re.compile(r"/v1(?:beta|alpha)?/models(?:/(?P<model>[^/:]+))?")
+_TROUBLE = {
+    429: ("RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
+    500: (
+        "INTERNAL",
+        "An internal error has occurred. Please retry or report in https://developers.generativeai.google/",
+    ),
+    503: ("UNAVAILABLE", "The model is overloaded. Please try again later."),
+}
+"""https://ai.google.dev/gemini-api/docs/troubleshooting"""
+
+
+class Gemini(Wire):
+    name = "gemini"
+    family = "gemini"
+    rules: Mapping[str, Rule] = RULES
+    max_body_bytes = 20_971_520
+    unknown = UNKNOWN
+
+    def base_path(self) -> str:
+        return ""
+
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+        found = _METHOD.fullmatch(path)
+        if method == "POST" and found:
+            match found["method"]:
+                case "generateContent":
+                    return Endpoint("generate", found["model"])
+                case "streamGenerateContent":
+                    return Endpoint("generate", found["model"], stream=True, sse=query.get("alt") == "sse")
+                case "countTokens":
+                    return Endpoint("count", found["model"])
+        listed = _LIST.fullmatch(path)
+        return Endpoint("models", listed["model"] or "") if method == "GET" and listed else None
+
+    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+        return (
+            headers.get("x-goog-api-key")
+            or query.get("key")
+            or headers.get("authorization", "").removeprefix("Bearer ")
+        )
+
+    def read(self, body: bytes) -> dict[str, Any]:
+        try:
+            value = parse(body)
+        except BadBody as problem:
+            raise self.refuse("bad_json", detail=problem) from None
+        if not isinstance(value, dict):
+            raise self.refuse("bad_json", detail="Root element must be a message.")
+        if "generateContentRequest" in value or "generate_content_request" in value:
+            inner = value.get("generateContentRequest") or value.get("generate_content_request")
+            return normalised(inner if isinstance(inner, dict) else {})
+        return normalised(value)
+
+    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+        return endpoint.model
+
+    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool:
+        return endpoint.stream
+
+    def check(self, call: Call) -> None:
+        check_shape(call)
+        check_turns(call.body["contents"])
+        check_signatures(call)
+
+    def prompt(self, call: Call) -> Prompt:
+        return pieces(call.body)
+
+    def fit(self, call: Call, counted: Counted) -> None:
+        if counted.input > call.model.window:
+            raise self.refuse("too_many_tokens", count=counted.input, window=call.model.window)
+
+    def budget(self, call: Call) -> int | None:
+        asked = (call.body.get("generationConfig") or {}).get("maxOutputTokens")
+        return asked if isinstance(asked, int) and asked > 0 else None
+
+    def thinks(self, call: Call) -> bool:
+        config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}
+        return config.get("thinkingBudget") != 0
+
+    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+        cache = call.memory.cache(call.model)
+        read = cache.read(counted, at_least=call.model.cache_from)
+        cache.write(counted)
+        return read, 0
+
+    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+        return shown(bill)
+
+    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+        return response(call, spoken, usage)
+
+    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+        return events(call, spoken, usage, late=late)
+
+    def count_reply(self, counted: Counted) -> dict[str, Any]:
+        return {
+            "totalTokens": counted.input,
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": counted.input}],
+        }
+
+    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+        listed = [
+            {
+                "name": f"models/{model.name}",
+                "version": "001",
+                "displayName": model.name,
+                "inputTokenLimit": model.window,
+                "outputTokenLimit": model.max_output,
+                "supportedGenerationMethods": ["generateContent", "countTokens"],
+                "thinking": model.reasons,
+            }
+            for model in models
+        ]
+        return listed[0] if name else {"models": listed}
+
+    def error(self, refused: Refused) -> dict[str, Any]:
+        fault: dict[str, Any] = {"code": refused.status, "message": refused.text, "status": refused.kind}
+        if refused.code:
+            info = {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": refused.code,
+                "domain": "googleapis.com",
+            }
+            fault["details"] = [{**info, "metadata": {"service": "generativelanguage.googleapis.com"}}]
+        return {"error": fault}
+
+    def trouble(self, status: int) -> Refused:
+        kind, text = _TROUBLE.get(status, _TROUBLE[500])
+        return Refused("trouble", text, status, kind, None, None)

@@ -1,0 +1,104 @@
+"""A generateContent answer as one object and as a stream of partial ones.
+
+Source: https://ai.google.dev/api/generate-content and /gemini-api/docs/thought-signatures: in a group of parallel calls
+the first is signed; an answer without calls is signed on its last part, which in a stream may have an empty text.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ullage_simulators.answer import Answer, Spoken
+from ullage_simulators.faults import Frame
+from ullage_simulators.gemini.checks import WIRE, fingerprint
+from ullage_simulators.seal import seal
+from ullage_simulators.wire import Call, chunks, event
+
+UNKNOWN = event({"simulatedField": {"n": 1}, "modelVersion": "simulated"})
+_STOPS = {"length": "MAX_TOKENS", "filter": "SAFETY", "refusal": "PROHIBITED_CONTENT"}
+
+
+def response(call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    """The whole answer."""
+    parts = _thoughts(call, spoken.answer) + _parts(call, spoken, stream=False)
+    return _object(call, parts, spoken, usage, call.memory.new_id("", 22))
+
+
+def _object(
+    call: Call, parts: list[dict[str, Any]], spoken: Spoken | None, usage: dict[str, Any] | None, identity: str
+) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+    if spoken is not None:
+        candidate["finishReason"] = _STOPS.get(spoken.stop, "STOP")
+    body: dict[str, Any] = {"candidates": [candidate], "modelVersion": call.model.name, "responseId": identity}
+    return body if usage is None else {**body, "usageMetadata": usage}
+
+
+def _thoughts(call: Call, answer: Answer) -> list[dict[str, Any]]:
+    config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}
+    if not (answer.reasoning and config.get("includeThoughts")):
+        return []
+    texts = chunks(answer.reasoning, call.memory.scenario.chunk) if call.stream else [answer.reasoning]
+    return [{"text": text, "thought": True} for text in texts]
+
+
+def _parts(call: Call, spoken: Spoken, *, stream: bool) -> list[dict[str, Any]]:
+    answer = spoken.answer
+    texts = chunks(answer.text, call.memory.scenario.chunk) if stream else [answer.text]
+    parts: list[dict[str, Any]] = [{"text": text} for text in texts if text]
+    is_signed = bool(answer.reasoning) or (bool(answer.calls) and "needs-signature" in call.model.traits)
+    for index, each in enumerate(answer.calls):
+        function: dict[str, Any] = {"name": each.name, "args": _arguments(each.arguments)}
+        if "needs-signature" in call.model.traits:
+            function["id"] = call.memory.new_id("", 8)
+        part: dict[str, Any] = {"functionCall": function}
+        if is_signed and index == 0:
+            part["thoughtSignature"] = _sign(call, part, spoken.reasoning)
+        parts.append(part)
+    if is_signed and not answer.calls:
+        if stream or not parts:
+            parts.append({"text": ""})
+        parts[-1]["thoughtSignature"] = _sign(call, parts[-1], spoken.reasoning)
+    return parts
+
+
+def _sign(call: Call, part: dict[str, Any], size: int) -> str:
+    return seal(
+        WIRE, {"n": size, "part": fingerprint(part), "id": call.memory.new_id("", 12), "model": call.model.name}
+    )
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def events(call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    """The answer as it streams; each event has the counts so far, the last all of them."""
+    identity = call.memory.new_id("", 22)
+    said = [*_thoughts(call, spoken.answer), *_parts(call, spoken, stream=True)] or [{"text": ""}]
+    objects = []
+    for index, part in enumerate(said):
+        is_last = index == len(said) - 1
+        so_far = usage if is_last else None if late or usage is None else _so_far(usage, index, len(said))
+        objects.append(_object(call, [part], spoken if is_last else None, so_far, identity))
+    billed = ["usageMetadata" in each for each in objects]
+    if call.endpoint.sse:
+        return [event(each, usage=shows) for each, shows in zip(objects, billed, strict=True)]
+    texts = [json.dumps(each).encode() for each in objects]
+    frames = [Frame((b"[" if index == 0 else b",\r\n") + text, billed[index]) for index, text in enumerate(texts)]
+    return [*frames, Frame(b"]")]
+
+
+def _so_far(usage: dict[str, Any], index: int, count: int) -> dict[str, Any]:
+    prompt = usage["promptTokenCount"]
+    visible = usage.get("candidatesTokenCount", 0) * index // count
+    partial = {**usage, "totalTokenCount": prompt + visible + usage.get("thoughtsTokenCount", 0)}
+    if visible:
+        return {**partial, "candidatesTokenCount": visible}
+    partial.pop("candidatesTokenCount", None)
+    return partial

@@ -1,0 +1,122 @@
+"""What a request holds, in pieces, and how many tokens they are by this run's numbers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from ullage_simulators.drawn import Drawn
+from ullage_simulators.models import Model
+from ullage_simulators.tokenizer import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One counted piece.
+
+    ``framing`` names the number of ``Drawn`` it costs beside its ``text``; ``hidden`` are tokens nobody can see,
+    counted
+    as they are. ``reasoning`` may be left out by the model's rules. A cache is written behind a ``marked`` piece.
+    """
+
+    text: str = ""
+    framing: str = ""
+    hidden: int = 0
+    reasoning: bool = False
+    marked: bool = False
+
+
+class Tool(NamedTuple):
+    """A declared tool: its name and the JSON schema of its arguments."""
+
+    name: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a script looks at: which model call of the conversation this is, and what came last."""
+
+    step: int
+    text: str = ""
+    results: tuple[tuple[str, str], ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+
+@dataclass(slots=True)
+class Prompt:
+    """A request in pieces. ``turn_begins`` is the index of the first piece of the current turn's own answers."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    turn_begins: int = 0
+    ask: Ask = field(default_factory=lambda: Ask(1))
+
+    def add(self, text: str = "", **more: Any) -> None:
+        """One more piece. Raises ``TypeError`` for a request's text that is no text."""
+        if not isinstance(text, str):
+            raise TypeError(f"no text: {text!r}")
+        self.pieces.append(Piece(text, **more))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Input in tokens; ``ends`` are running totals behind the kept pieces, ``keys`` the names of those prefixes."""
+
+    input: int
+    kept: int
+    dropped: int
+    pieces: tuple[Piece, ...]
+    ends: tuple[int, ...]
+    keys: tuple[str, ...]
+
+
+def count(prompt: Prompt, model: Model, drawn: Drawn, *, stream: bool) -> Counted:
+    """The prompt in tokens, after the model's rules for reasoning."""
+    loop = stream if "counts-when-streaming" in model.traits else drawn.loop
+    pieces, kept, dropped = [], 0, 0
+    for index, piece in enumerate(prompt.pieces):
+        if piece.reasoning:
+            size = piece.hidden + round(drawn.factor * tokens(piece.text))
+            if not (loop if index >= prompt.turn_begins else drawn.turns):
+                dropped += size
+                continue
+            kept += size
+        pieces.append(piece)
+    texts = accumulate(tokens(piece.text) for piece in pieces)
+    fixed = accumulate(piece.hidden + (getattr(drawn, piece.framing) if piece.framing else 0) for piece in pieces)
+    ends = tuple(round(drawn.factor * text) + more for text, more in zip(texts, fixed, strict=True))
+    return Counted(ends[-1] if ends else 0, kept, dropped, tuple(pieces), ends, _keys(model.name, pieces))
+
+
+def _keys(model: str, pieces: Sequence[Piece]) -> tuple[str, ...]:
+    chain, keys = hashlib.sha256(model.encode()), []
+    for piece in pieces:
+        chain.update(f"{piece.framing}\0{piece.hidden}\0{piece.text}\0".encode("utf-8", "surrogatepass"))
+        keys.append(chain.hexdigest()[:24])
+    return tuple(keys)
+
+
+class PrefixCache:
+    """Which prefixes were seen. Nothing is ever forgotten: a run is shorter than the shortest lifetime of a cache."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def read(self, counted: Counted, *, at_least: int, block: int = 1) -> int:
+        """Tokens of the longest prefix that was seen, in whole blocks; 0 below ``at_least``."""
+        for key, end in zip(reversed(counted.keys), reversed(counted.ends), strict=True):
+            if key in self._seen:
+                return end // block * block if end >= at_least else 0
+        return 0
+
+    def write(self, counted: Counted, *, marked_only: bool = False) -> int:
+        """Keep the prefixes, or only those behind a mark; gives the tokens up to the last one kept."""
+        last = 0
+        for piece, key, end in zip(counted.pieces, counted.keys, counted.ends, strict=True):
+            if piece.marked or not marked_only:
+                self._seen.add(key)
+                last = end
+        return last

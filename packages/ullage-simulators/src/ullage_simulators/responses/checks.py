@@ -1,0 +1,180 @@
+"""Holds a Responses request against the rules, and completes it with what the server keeps."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ullage_simulators.refusal import refuse
+from ullage_simulators.responses.rules import RULES
+from ullage_simulators.seal import unseal
+from ullage_simulators.wire import Call
+
+WIRE = "responses"
+FIELDS = frozenset(
+    {
+        "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens",
+        "max_tool_calls", "temperature", "top_p", "top_logprobs", "stream", "stream_options", "store",
+        "include", "reasoning", "text", "truncation", "metadata", "user", "safety_identifier", "service_tier",
+        "previous_response_id", "conversation", "prompt", "prompt_cache_key", "prompt_cache_retention",
+        "background", "context_management", "verbosity",
+    }
+)  # fmt: skip
+_ROLES = ("assistant", "system", "developer", "user")
+_GIVEN = ("input_text", "input_image", "input_file", "input_audio")
+_SAID = ("output_text", "refusal")
+_PREFIXES = {"function_call": "fc", "reasoning": "rs", "message": "msg"}
+_TYPES = (*_PREFIXES, "function_call_output", "item_reference")
+_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+def kind(item: dict[str, Any]) -> str:
+    """An item's type; a message may leave it out."""
+    return str(item.get("type") or "message")
+
+
+def check_shape(call: Call) -> None:
+    body = call.body
+    for name in body:
+        if name not in FIELDS:
+            raise refuse(RULES, "param_unknown", path=name)
+    if "input" not in body and "previous_response_id" not in body and "prompt" not in body:
+        raise refuse(RULES, "param_missing", path="input")
+    asked = body.get("max_output_tokens")
+    if isinstance(asked, int) and asked < 16:
+        raise refuse(RULES, "too_small", path="max_output_tokens", least=16, asked=asked)
+    if call.model.reasons and "temperature" in body:
+        raise refuse(RULES, "param_unsupported", path="temperature")
+    if not call.model.reasons and (body.get("reasoning") or {}).get("effort"):
+        raise refuse(RULES, "param_unsupported", path="reasoning.effort")
+    for index, tool in enumerate(body.get("tools") or []):
+        if tool.get("type") == "function":
+            _check_name(f"tools[{index}].name", str(tool.get("name", "")))
+
+
+def complete(call: Call) -> None:
+    """Put the items in place that the request only points at. Refuses what can't be found."""
+    body = call.body
+    given = body.get("input", [])
+    items: list[dict[str, Any]] = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+    previous = body.get("previous_response_id")
+    if previous:
+        kept = call.memory.items.get(previous)
+        if kept is None:
+            raise refuse(RULES, "response_unknown", id=previous)
+        items = [*kept, *items]
+    body["input"] = [_found(item, call) for item in items]
+
+
+def _found(item: dict[str, Any], call: Call) -> dict[str, Any]:
+    if kind(item) != "item_reference":
+        return item
+    record = call.memory.items.get(item.get("id", ""))
+    if record is None:
+        raise refuse(RULES, "item_unknown", id=item.get("id"))
+    if not record["kept"]:
+        raise refuse(RULES, "item_not_kept", id=item.get("id"))
+    found: dict[str, Any] = record["item"]
+    return found
+
+
+def check_items(call: Call) -> None:
+    items: list[dict[str, Any]] = call.body["input"]
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        identity = item.get("id")
+        if isinstance(identity, str) and identity:
+            if identity in seen:
+                raise refuse(RULES, "item_twice", id=identity)
+            seen.add(identity)
+            prefix = _PREFIXES.get(kind(item))
+            if prefix and not identity.startswith(prefix) and item.get("role", "assistant") == "assistant":
+                raise refuse(RULES, "id_prefix", path=f"input[{index}].id", id=identity, prefix=prefix)
+        _check_item(index, item, call)
+    _check_pairs(items)
+    _check_reasoning(items, call)
+
+
+def _check_item(index: int, item: dict[str, Any], call: Call) -> None:
+    path = f"input[{index}]"
+    match kind(item):
+        case "message":
+            role = item.get("role")
+            if role not in _ROLES:
+                known = "'assistant', 'system', 'developer', and 'user'"
+                raise refuse(RULES, "value_unknown", value=role, known=known, path=f"{path}.role")
+            allowed = _SAID if role == "assistant" else _GIVEN
+            content = item.get("content")
+            for at, part in enumerate(content if isinstance(content, list) else []):
+                if part.get("type") not in allowed:
+                    known = ", ".join(f"'{each}'" for each in allowed)
+                    where = f"{path}.content[{at}]"
+                    raise refuse(RULES, "value_unknown", value=part.get("type"), known=known, path=where)
+        case "function_call":
+            _check_name(f"{path}.name", str(item.get("name", "")))
+            for name in ("call_id", "arguments"):
+                if not isinstance(item.get(name), str):
+                    raise refuse(RULES, "param_missing", path=f"{path}.{name}")
+            _check_length(f"{path}.call_id", item["call_id"], 64)
+        case "function_call_output":
+            if "output" not in item:
+                raise refuse(RULES, "param_missing", path=f"{path}.output")
+            _check_length(f"{path}.call_id", str(item.get("call_id", "")), 64)
+        case "reasoning":
+            _check_sealed(item, call)
+        case other if f"kind {other}" not in call.memory.items:
+            known = ", ".join(f"'{each}'" for each in _TYPES)
+            raise refuse(RULES, "value_unknown", value=other, known=known, path=path)
+
+
+def _check_name(path: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise refuse(RULES, "name_pattern", path=path)
+    _check_length(path, name, 64)
+
+
+def _check_length(path: str, text: str, limit: int) -> None:
+    if len(text) > limit:
+        raise refuse(RULES, "too_long", path=path, limit=limit, size=len(text))
+
+
+def _check_sealed(item: dict[str, Any], call: Call) -> None:
+    sealed = item.get("encrypted_content")
+    if isinstance(sealed, str):
+        if unseal(WIRE, sealed) is None:
+            raise refuse(RULES, "reasoning_altered", start=sealed[:4], end=sealed[-4:])
+        return
+    record = call.memory.items.get(item.get("id", ""))
+    if record is None or not record["kept"]:
+        is_kept = call.body.get("store", True)
+        raise refuse(RULES, "item_unknown" if is_kept and record is None else "item_not_kept", id=item.get("id"))
+
+
+def _check_pairs(items: list[dict[str, Any]]) -> None:
+    open_ids: dict[str, None] = {}
+    for item in items:
+        if kind(item) == "function_call":
+            open_ids[item["call_id"]] = None
+        elif kind(item) == "function_call_output":
+            if item.get("call_id") not in open_ids:
+                raise refuse(RULES, "result_without_call", id=item.get("call_id"))
+            del open_ids[item["call_id"]]
+    for identity in open_ids:
+        raise refuse(RULES, "call_without_result", id=identity)
+
+
+def _check_reasoning(items: list[dict[str, Any]], call: Call) -> None:
+    """A reasoning item goes with the item that followed it in the answer, and that item with its reasoning."""
+    before: set[str] = set()
+    for index, item in enumerate(items):
+        identity = str(item.get("id") or "")
+        record = call.memory.items.get(identity)
+        if kind(item) == "reasoning":
+            before.add(identity)
+            follower = items[index + 1] if index + 1 < len(items) else {}
+            is_said = kind(follower) != "function_call_output" and follower.get("role", "assistant") == "assistant"
+            wanted = record["next"] if record else ""
+            if not follower or not is_said or (wanted and follower.get("id") not in (None, wanted)):
+                raise refuse(RULES, "reasoning_alone", id=identity)
+        elif record and record.get("reasoning") and record["reasoning"] not in before:
+            raise refuse(RULES, "reasoning_left_out", id=identity, type=kind(item), reasoning=record["reasoning"])

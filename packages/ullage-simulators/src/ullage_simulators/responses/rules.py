@@ -1,0 +1,85 @@
+"""What the Responses API refuses, in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ullage_simulators.openai_rules import SHARED
+from ullage_simulators.refusal import Rule
+
+_DOCS: Final = "https://developers.openai.com/api/docs/"
+
+RULES: Final[Mapping[str, Rule]] = {
+    **SHARED,
+    "model_unknown": Rule(
+        "The requested model '{model}' does not exist.",
+        f"{_DOCS}guides/error-codes",
+        code="model_not_found",
+        param="model",
+    ),
+    "call_without_result": Rule(
+        "No tool output found for function call {id}.",
+        "https://github.com/jlcodes99/cockpit-tools/issues/1234",
+        param="input",
+    ),
+    "result_without_call": Rule(
+        "No tool call found for function call output with call_id {id}.",
+        "https://github.com/microsoft/vscode/issues/320060",
+        param="input",
+    ),
+    "reasoning_alone": Rule(
+        "Item '{id}' of type 'reasoning' was provided without its required following item.",
+        "https://github.com/continuedev/continue/issues/8933",
+        param="input",
+    ),
+    "reasoning_left_out": Rule(
+        "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.",
+        "https://github.com/cline/cline/issues/12242",
+        param="input",
+    ),
+    "reasoning_altered": Rule(
+        "The encrypted content {start}...{end} could not be verified. Reason: Encrypted content could not be "
+        "decrypted or "
+        "parsed.",
+        "https://github.com/Wei-Shaw/sub2api/issues/2863",
+        code="invalid_encrypted_content",
+    ),
+    "item_not_kept": Rule(
+        "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with `store` "
+        "set to "
+        "true, or remove this item from your input.",
+        "https://github.com/continuedev/continue/issues/9101",
+        404,
+        param="input",
+    ),
+    "item_unknown": Rule(
+        "Item with id '{id}' not found.",
+        "https://github.com/openai/openai-agents-python/issues/2020",
+        404,
+        param="input",
+    ),
+    "item_twice": Rule(
+        "Duplicate item found with id {id}. Remove duplicate items from your input and try again.",
+        "https://github.com/OpenRouterTeam/ai-sdk-provider/issues/254",
+        param="input",
+    ),
+    "id_prefix": Rule(
+        "Invalid '{path}': '{id}'. Expected an ID that begins with '{prefix}'.",
+        "https://github.com/jlcodes99/cockpit-tools/issues/2090",
+        code="invalid_value",
+        param="{path}",
+    ),
+    "response_unknown": Rule(
+        "Previous response with id '{id}' not found.",
+        "https://github.com/maximhq/bifrost/issues/2441",
+        code="previous_response_not_found",
+        param="previous_response_id",
+    ),
+    "too_many_tokens": Rule(
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        "https://github.com/anomalyco/opencode/issues/6071",
+        code="context_length_exceeded",
+        param="input",
+    ),
+}

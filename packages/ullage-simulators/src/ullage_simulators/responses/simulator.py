@@ -1,0 +1,112 @@
+"""OpenAI's Responses API: ``/v1/responses``, ``/v1/responses/input_tokens``, ``/v1/models``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ullage_simulators.answer import Spoken
+from ullage_simulators.body import BadBody, parse
+from ullage_simulators.faults import Frame
+from ullage_simulators.models import Model
+from ullage_simulators.openai_rules import MAX_BODY_BYTES, bearer
+from ullage_simulators.openai_rules import error as openai_error
+from ullage_simulators.openai_rules import models as openai_models
+from ullage_simulators.openai_rules import trouble as openai_trouble
+from ullage_simulators.prompt import Counted, Prompt
+from ullage_simulators.refusal import Refused, Rule
+from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
+from ullage_simulators.responses.checks import check_items, check_shape, complete
+from ullage_simulators.responses.rules import RULES
+from ullage_simulators.responses.stream import UNKNOWN, events, failed, response
+from ullage_simulators.wire import Bill, Call, Endpoint, Wire
+
+
+class Responses(Wire):
+    name = "openai"
+    family = "openai"
+    rules: Mapping[str, Rule] = RULES
+    max_body_bytes = MAX_BODY_BYTES
+    unknown = UNKNOWN
+
+    def base_path(self) -> str:
+        return "/v1"
+
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+        match method, path.rstrip("/").split("/")[1:]:
+            case "POST", ["v1", "responses"]:
+                return Endpoint("generate")
+            case "POST", ["v1", "responses", "input_tokens"]:
+                return Endpoint("count")
+            case "GET", ["v1", "models", *name]:
+                return Endpoint("models", "/".join(name))
+        return None
+
+    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+        return bearer(headers)
+
+    def read(self, body: bytes) -> dict[str, Any]:
+        try:
+            value = parse(body)
+        except BadBody:
+            raise self.refuse("bad_json") from None
+        if not isinstance(value, dict):
+            raise self.refuse("bad_json")
+        return value
+
+    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+        if not isinstance(body.get("model"), str):
+            raise self.refuse("param_missing", path="model")
+        return str(body["model"])
+
+    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool:
+        return body.get("stream") is True
+
+    def check(self, call: Call) -> None:
+        check_shape(call)
+        complete(call)
+        check_items(call)
+
+    def prompt(self, call: Call) -> Prompt:
+        return pieces(call)
+
+    def fit(self, call: Call, counted: Counted) -> None:
+        if counted.input > call.model.window:
+            raise self.refuse("too_many_tokens")
+
+    def budget(self, call: Call) -> int | None:
+        asked = call.body.get("max_output_tokens")
+        return asked if isinstance(asked, int) else None
+
+    def thinks(self, call: Call) -> bool:
+        return (call.body.get("reasoning") or {}).get("effort") != "none"
+
+    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+        cache = call.memory.cache(call.model)
+        read = cache.read(counted, at_least=call.model.cache_from, block=CACHE_BLOCK)
+        cache.write(counted)
+        return read, 0
+
+    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+        return shown(bill, call.model)
+
+    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+        return response(call, spoken, usage)
+
+    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+        return events(call, spoken, usage)
+
+    def count_reply(self, counted: Counted) -> dict[str, Any]:
+        return {"object": "response.input_tokens", "input_tokens": counted.input}
+
+    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+        return openai_models(models, name, "openai")
+
+    def error(self, refused: Refused) -> dict[str, Any]:
+        return openai_error(refused)
+
+    def trouble(self, status: int) -> Refused:
+        return openai_trouble(status)
+
+    def refusal_in_stream(self, refused: Refused) -> list[Frame] | None:
+        return failed(refused) if refused.name == "too_many_tokens" else None

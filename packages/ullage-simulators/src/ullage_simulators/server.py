@@ -1,0 +1,439 @@
+"""The doubles as an HTTP server on loopback: one process serves all wires, each under its own first path part."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ullage_simulators.answer import speak
+from ullage_simulators.drawn import Drawn
+from ullage_simulators.faults import Fault, Frame, UsageMode, bend, first, usage_mode
+from ullage_simulators.prompt import Prompt, count
+from ullage_simulators.refusal import Refusal
+from ullage_simulators.scenario import Scenario, load
+from ullage_simulators.simulators import simulators
+from ullage_simulators.tokenizer import tokens
+from ullage_simulators.wire import Bill, Call, Endpoint, Memory, Wire
+
+if TYPE_CHECKING:
+    import uvicorn
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Any]
+Send = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request that was answered: what came in, and how it ended. ``rule`` is the rule that refused it."""
+
+    number: int
+    wire: str
+    method: str
+    path: str
+    status: int
+    body: Any = None
+    rule: str = ""
+    said: str = ""
+    bill: Bill | None = None
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a run knows and its clients don't: the drawn numbers by model, and the bills in order."""
+
+    drawn: Mapping[str, Drawn]
+    bills: tuple[Bill, ...]
+
+
+@dataclass(slots=True)
+class _Answer:
+    status: int
+    frames: list[Frame]
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    streams: bool = False
+
+
+class App:
+    """The ASGI application. ``on_exchange`` is called after each request, on the server's thread."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int,
+        wires: Mapping[str, tuple[Wire, ...]],
+        on_exchange: Callable[[Exchange], None] | None = None,
+    ) -> None:
+        self.memory = Memory(scenario, seed)
+        self.wires = wires
+        self.exchanges: list[Exchange] = []
+        self._on_exchange = on_exchange
+        self._closing = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.requests import Request
+
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        first_part, _, rest = request.url.path.lstrip("/").partition("/")
+        routed = self._route(first_part, request.method, f"/{rest}", request.query_params)
+        if routed is None:
+            await _send(send, _Answer(404, [_body({"error": {"message": f"No double serves {request.url.path}."}})]))
+            return
+        wire, endpoint = routed
+        number = 0
+        if endpoint.kind == "generate":
+            self.memory.requests += 1
+            number = self.memory.requests
+        path = request.url.path
+        faults = tuple(f for f in self.memory.scenario.faults if number and f.applies(number, path))
+        raw = await request.body()
+        exchange, answer = self._answer(wire, endpoint, request.headers, request.query_params, raw, number, faults)
+        self.exchanges.append(replace(exchange, method=request.method, path=path))
+        if self._on_exchange:
+            self._on_exchange(self.exchanges[-1])
+        await self._deliver(send, answer, faults)
+
+    def _route(self, name: str, method: str, path: str, query: Mapping[str, str]) -> tuple[Wire, Endpoint] | None:
+        for wire in self.wires.get(name, ()):
+            endpoint = wire.route(method, path, query)
+            if endpoint:
+                return wire, endpoint
+        return None
+
+    def truth(self) -> Truth:
+        bills = tuple(exchange.bill for exchange in self.exchanges if exchange.bill)
+        return Truth(dict(self.memory.drawn), bills)
+
+    def close(self) -> None:
+        """Let go of all requests that hang. Call it on the server's own loop."""
+        self._closing.set()
+
+    def _answer(
+        self,
+        wire: Wire,
+        endpoint: Endpoint,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
+        raw: bytes,
+        number: int,
+        faults: tuple[Fault, ...],
+    ) -> tuple[Exchange, _Answer]:
+        kinds = tuple(fault.kind for fault in faults)
+        trouble = first(faults, "status")
+        if trouble:
+            refused = wire.trouble(trouble.status)
+            wait = trouble.retry_after_s
+            more = {} if wait is None else {"retry-after": f"{wait:g}"}
+            exchange = Exchange(number, wire.name, "", "", trouble.status, said=refused.text, faults=kinds)
+            return exchange, _Answer(trouble.status, [_body(wire.error(refused))], headers=more)
+        body: Any = None
+        stream = False
+        try:
+            self._admit(wire, headers, query, raw)
+            if endpoint.kind == "models":
+                return Exchange(number, wire.name, "", "", 200), self._models(wire, endpoint)
+            body = wire.read(raw)
+            stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
+            call = self._call(wire, endpoint, headers, body, stream, number)
+            if endpoint.kind == "count":
+                counted = count(_understood(wire, call), call.model, call.drawn, stream=False)
+                return Exchange(number, wire.name, "", "", 200, body), _Answer(200, [_body(wire.count_reply(counted))])
+            bill, answer = self._generate(wire, call, faults)
+            return Exchange(number, wire.name, "", "", 200, body, bill=bill, faults=kinds), answer
+        except Refusal as refusal:
+            refused = refusal.refused
+        exchange = Exchange(number, wire.name, "", "", refused.status, body, refused.name, refused.text)
+        frames = wire.refusal_in_stream(refused) if stream else None
+        if frames:
+            return exchange, _Answer(200, frames, wire.content_type, streams=True)
+        return exchange, _Answer(refused.status, [_body(wire.error(refused))])
+
+    def _admit(self, wire: Wire, headers: Mapping[str, str], query: Mapping[str, str], raw: bytes) -> None:
+        limit = self.memory.scenario.max_body_bytes or wire.max_body_bytes
+        if len(raw) > limit:
+            raise wire.refuse("body_too_large", limit=limit, size=len(raw))
+        key, wanted = wire.key(headers, query), self.memory.scenario.key
+        if not key:
+            raise wire.refuse("key_missing")
+        if wanted and key != wanted:
+            raise wire.refuse("key_wrong", key=f"{key[:4]}{'*' * max(len(key) - 8, 4)}{key[-4:]}")
+
+    def _models(self, wire: Wire, endpoint: Endpoint) -> _Answer:
+        models = [model for model in self.memory.scenario.models if model.family == wire.family]
+        if endpoint.model:
+            models = [model for model in models if model.name == endpoint.model]
+            if not models:
+                raise wire.refuse("model_unknown", model=endpoint.model)
+        return _Answer(200, [_body(wire.models_reply(models, endpoint.model))])
+
+    def _call(
+        self,
+        wire: Wire,
+        endpoint: Endpoint,
+        headers: Mapping[str, str],
+        body: dict[str, Any],
+        stream: bool,
+        number: int,
+    ) -> Call:
+        name = wire.named_model(body, endpoint)
+        model = self.memory.scenario.model(name, wire.family)
+        if model is None:
+            raise wire.refuse("model_unknown", model=name)
+        return Call(self.memory, endpoint, headers, body, model, self.memory.numbers(model), stream, number)
+
+    def _generate(self, wire: Wire, call: Call, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
+        prompt = _understood(wire, call)
+        counted = count(prompt, call.model, call.drawn, stream=call.stream)
+        wire.fit(call, counted)
+        answer = self.memory.scenario.answer(prompt.ask, call.model.name, self.memory.spent)
+        thinks = wire.thinks(call)
+        if thinks and not answer.reasoning and not prompt.ask.results and "manual-thinking" in call.model.traits:
+            answer = replace(answer, reasoning="So.")  # such a model always begins a turn by thinking
+        spoken = speak(answer, call.model, call.drawn, budget=wire.budget(call), thinks=thinks)
+        read, written = wire.cached(call, counted)
+        more_passes = (spoken.answer.iterations - 1) * wire.pass_size(call)
+        bill = Bill(
+            call.number,
+            wire.name,
+            call.model.name,
+            counted.input + more_passes,
+            read,
+            written,
+            spoken.output,
+            spoken.reasoning,
+            counted.kept,
+            counted.dropped,
+            call.stream,
+            spoken.stop,
+        )
+        mode = usage_mode(faults)
+        usage = _shown(wire.usage(call, bill, spoken), mode)
+        bill = replace(bill, usage=usage)
+        if not call.stream:
+            return bill, _Answer(200, bend([_body(wire.reply(call, spoken, usage))], faults, wire.unknown))
+        frames = wire.frames(call, spoken, usage, late=mode == "late")
+        kind = wire.content_type if call.endpoint.sse else "application/json"
+        return bill, _Answer(200, bend(frames, faults, wire.unknown), kind, streams=True)
+
+    async def _deliver(self, send: Send, answer: _Answer, faults: tuple[Fault, ...]) -> None:
+        if first(faults, "content-type"):
+            page = Frame(b"<!doctype html><title>Sign in</title><p>Please sign in to use this network.</p>")
+            answer = _Answer(200, [page], "text/html; charset=utf-8")
+        slow, late = first(faults, "slow"), first(faults, "late-usage")
+        delay = slow.seconds if slow else self.memory.scenario.delay_s if answer.streams else 0.0
+        end = first(faults, "cut", "hang", "reset")
+
+        async def parts() -> AsyncIterator[bytes]:
+            for frame in answer.frames:
+                wait = delay + (late.seconds if late and frame.usage else 0.0)
+                if wait:
+                    await self._pause(wait)
+                yield frame.data
+
+        if end is None:
+            await _send(send, answer, parts())
+            return
+        await _send(send, answer, _until(parts(), end.at), whole=False)
+        if end.kind == "hang":
+            await self._pause(end.seconds or 3_600.0)
+        _drop(send, reset=end.kind == "reset")
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+        except TimeoutError:
+            return
+
+
+def _understood(wire: Wire, call: Call) -> Prompt:
+    """The request in pieces, after all checks."""
+    try:
+        wire.check(call)
+        wire.thinks(call)
+        return wire.prompt(call)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
+        # The checks take each field to be of the type it is documented with; this request has one that isn't.
+        raise wire.refuse("malformed") from problem
+
+
+def _body(value: Any) -> Frame:
+    return Frame(json.dumps(value, separators=(",", ":")).encode(), usage=True)
+
+
+def _shown(usage: dict[str, Any], mode: UsageMode) -> dict[str, Any] | None:
+    if mode == "none":
+        return None
+    return _zeroed(usage) if mode == "zero" else usage
+
+
+def _zeroed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _zeroed(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_zeroed(each) for each in value]
+    return 0 if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+async def _until(parts: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
+    left = size
+    async for part in parts:
+        if left <= 0:
+            return
+        yield part[:left]
+        left -= len(part)
+
+
+async def _send(send: Send, answer: _Answer, parts: AsyncIterator[bytes] | None = None, *, whole: bool = True) -> None:
+    headers = {"content-type": answer.content_type, "request-id": "req_simulated", "x-request-id": "req_simulated"}
+    if not answer.streams:
+        headers["content-length"] = str(sum(len(frame.data) for frame in answer.frames))
+    headers |= answer.headers
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
+    if parts is None:
+        await send({"type": "http.response.body", "body": b"".join(frame.data for frame in answer.frames)})
+        return
+    async for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    if whole:
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _drop(send: Send, *, reset: bool) -> None:
+    """Close the connection in the middle of an answer; ``reset``: with an RST instead of a FIN.
+
+    ASGI has no word for this. The ``send`` that uvicorn hands to the outermost application is a method of its own
+    request cycle, which knows the transport.
+    """
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is None:
+        raise ConnectionAbortedError("the answer is cut here")
+    if reset:
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        transport.abort()
+    else:
+        transport.close()
+
+
+class Server:
+    """A running server. Made by ``running``; ``port`` is its port on 127.0.0.1."""
+
+    def __init__(self, app: App, port: int) -> None:
+        self.app = app
+        self.port = port
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """Every request so far, in the order they came."""
+        return tuple(self.app.exchanges)
+
+    def truth(self) -> Truth:
+        """The drawn numbers and the true bills: what the client under test is to be measured against."""
+        return self.app.truth()
+
+    def url(self, wire: str) -> str:
+        """The base URL to give to a client of the wire. Raises ``KeyError`` for a wire that is not served."""
+        return f"http://127.0.0.1:{self.port}/{wire}{self.app.wires[wire][0].base_path()}"
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """The base URL of each wire."""
+        return {wire: self.url(wire) for wire in self.app.wires}
+
+
+def prepared(
+    scenario: Scenario | str | None = None,
+    *,
+    seed: int = 0,
+    wires: Sequence[str] = (),
+    on_exchange: Callable[[Exchange], None] | None = None,
+) -> App:
+    """The application of a scenario, or of a scenario file."""
+    tokens("ready")  # loads the vocabulary before the first request
+    given = load(scenario) if isinstance(scenario, str) else scenario or Scenario()
+    served = {name: of_name for name, of_name in simulators().items() if not wires or name in wires}
+    return App(given, seed, served, on_exchange)
+
+
+def listener(port: int = 0) -> socket.socket:
+    """A socket on 127.0.0.1; port 0 takes a free one. Raises ``OSError`` where the port is taken."""
+    # The protocol is named because asyncio sends small pieces at once only on sockets that say they are TCP.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+        listening.listen(128)  # from here on a client may connect, and is answered when the engine runs
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def engine(app: App) -> uvicorn.Server:
+    """The HTTP server, to be run on a socket of ``listener``."""
+    import uvicorn
+
+    class Engine(uvicorn.Server):
+        """Starts and ends within 0.03 s, where uvicorn takes 0.2 s: tests start one server each."""
+
+        async def main_loop(self) -> None:
+            ticks = 0
+            while not self.should_exit:
+                if ticks % 5 == 0:
+                    await self.on_tick(ticks // 5)
+                ticks += 1
+                await asyncio.sleep(0.02)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.close()
+            for server in self.servers:
+                server.close()
+            for connection in list(self.server_state.connections):
+                connection.shutdown()
+            waited_until = time.monotonic() + 1
+            while self.server_state.connections and time.monotonic() < waited_until:
+                await asyncio.sleep(0.005)
+
+    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, ws="none", http="h11")
+    return Engine(config)
+
+
+@contextmanager
+def running(
+    scenario: Scenario | str | None = None,
+    *,
+    seed: int = 0,
+    wires: Sequence[str] = (),
+    port: int = 0,
+) -> Iterator[Server]:
+    """A server in a thread of its own, for the time of the ``with`` block. Several may run at once.
+
+    ``scenario`` is a ``Scenario`` or a file's path; ``wires`` limits what is served. Raises
+    ``SimulatorError``, and ``OSError`` where the port is taken.
+    """
+    app = prepared(scenario, seed=seed, wires=wires)
+    listening = listener(port)
+    server = engine(app)
+    thread = threading.Thread(target=server.run, args=([listening],), name="ullage-simulators", daemon=True)
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            thread.join(0.005)
+        yield Server(app, listening.getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listening.close()

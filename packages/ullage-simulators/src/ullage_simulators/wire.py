@@ -1,0 +1,198 @@
+"""What every double has to say for its wire, and the call it says it about."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from ullage_simulators.answer import Spoken
+from ullage_simulators.drawn import Drawn, draw
+from ullage_simulators.faults import Frame
+from ullage_simulators.models import Model
+from ullage_simulators.prompt import Counted, PrefixCache, Prompt
+from ullage_simulators.refusal import Refusal, Refused, Rule, refuse
+from ullage_simulators.scenario import Scenario
+
+
+class Endpoint(NamedTuple):
+    """What a path asks for; ``model`` and ``stream`` where the path says them. Not ``sse``: a JSON array instead."""
+
+    kind: Literal["generate", "count", "models"]
+    model: str = ""
+    stream: bool = False
+    sse: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """The truth about one answered request, in tokens. ``usage`` is what was shown of it, ``None`` for nothing.
+
+    ``input`` is the whole input of the last sampling pass, cache included; ``output`` includes ``reasoning``, which is
+    exact here whatever the wire rounds it to. ``kept`` and ``dropped`` are earlier reasoning that the input counts, or
+    would without the model's rules.
+    """
+
+    number: int
+    wire: str
+    model: str
+    input: int
+    cache_read: int
+    cache_write: int
+    output: int
+    reasoning: int
+    kept: int
+    dropped: int
+    stream: bool = False
+    stop: str = ""
+    usage: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a run remembers from call to call."""
+
+    scenario: Scenario
+    seed: int
+    requests: int = 0
+    spent: dict[int, int] = field(default_factory=dict)
+    drawn: dict[str, Drawn] = field(default_factory=dict)
+    caches: dict[str, PrefixCache] = field(default_factory=dict)
+    items: dict[str, Any] = field(default_factory=dict)
+    names: int = 0
+
+    def numbers(self, model: Model) -> Drawn:
+        if model.name not in self.drawn:
+            self.drawn[model.name] = draw(self.seed, model, self.scenario.drawn)
+        return self.drawn[model.name]
+
+    def cache(self, model: Model) -> PrefixCache:
+        return self.caches.setdefault(model.name, PrefixCache())
+
+    def new_id(self, prefix: str, length: int = 24) -> str:
+        """An id no other of this run equals, and no other run's of another seed."""
+        self.names += 1
+        tail = f"{self.seed & 0xFFFFFF:06x}{self.names:06x}"
+        return prefix + tail.rjust(length, "0")[-length:]
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way through a double."""
+
+    memory: Memory
+    endpoint: Endpoint
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+    model: Model
+    drawn: Drawn
+    stream: bool
+    number: int = 0
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Wire(ABC):
+    """One provider's double. ``name`` is the first part of its paths, ``family`` that of its models."""
+
+    name: str
+    family: ClassVar[str]
+    rules: Mapping[str, Rule]
+    max_body_bytes: int
+    content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+    unknown: ClassVar[Frame]
+
+    def refuse(self, rule: str, /, **gaps: object) -> Refusal:
+        return refuse(self.rules, rule, **gaps)
+
+    @abstractmethod
+    def base_path(self) -> str:
+        """What a client's base URL ends in."""
+
+    @abstractmethod
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+        """What the path (without the wire's name) asks for; ``None`` if it is none of the wire's."""
+
+    @abstractmethod
+    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+        """The API key of a request; empty without one."""
+
+    @abstractmethod
+    def read(self, body: bytes) -> dict[str, Any]:
+        """The request's object, or a refusal."""
+
+    @abstractmethod
+    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+        """The model's name in a request, or a refusal where it is missing."""
+
+    @abstractmethod
+    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool: ...
+
+    @abstractmethod
+    def check(self, call: Call) -> None:
+        """Refuses what the provider refuses in the request's shape and history. May complete ``call.body``."""
+
+    @abstractmethod
+    def prompt(self, call: Call) -> Prompt:
+        """The request in pieces."""
+
+    @abstractmethod
+    def fit(self, call: Call, counted: Counted) -> None:
+        """Refuses what doesn't fit into the window."""
+
+    @abstractmethod
+    def budget(self, call: Call) -> int | None:
+        """The output tokens that were asked for at most."""
+
+    @abstractmethod
+    def thinks(self, call: Call) -> bool: ...
+
+    @abstractmethod
+    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+        """Tokens read from the cache and written to it; remembers the prefixes."""
+
+    def pass_size(self, call: Call) -> int:
+        """Tokens that each sampling pass after the first adds to the input: what the provider's own tools gave."""
+        return call.drawn.result * 10
+
+    @abstractmethod
+    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+        """The bill in the wire's own words."""
+
+    @abstractmethod
+    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+        """The answer as a stream. ``late``: the bill comes with the last event that can hold it, and nowhere before."""
+
+    @abstractmethod
+    def count_reply(self, counted: Counted) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
+        """The list of models, or the one of that name."""
+
+    @abstractmethod
+    def error(self, refused: Refused) -> dict[str, Any]:
+        """The wire's error object."""
+
+    @abstractmethod
+    def trouble(self, status: int) -> Refused:
+        """What the provider says when it is not the request's fault: 429 and 5xx."""
+
+    def refusal_in_stream(self, refused: Refused) -> list[Frame] | None:
+        """The refusal as a stream that began well, where the provider answers so; ``None``: as an HTTP error."""
+        return None
+
+
+def event(data: Any, name: str = "", *, usage: bool = False) -> Frame:
+    """One server-sent event."""
+    head = f"event: {name}\n" if name else ""
+    return Frame(f"{head}data: {json.dumps(data, separators=(',', ':'))}\n\n".encode(), usage)
+
+
+def chunks(text: str, size: int) -> list[str]:
+    """The text in pieces of ``size`` characters; one empty piece for no text is left out."""
+    return [text[at : at + size] for at in range(0, len(text), size)]
