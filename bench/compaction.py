@@ -1,4 +1,4 @@
-"""One long session driven through three compactions against the same double: what is sent, refused, billed and lost.
+"""One long session driven through three compactions against the same simulator: what is sent, refused, billed and lost.
 
     uv run python -m bench.compaction                      # prints an invented session
     uv run python -m bench.compaction --log SESSION --write docs/compaction-beside.md
@@ -75,7 +75,7 @@ class ClientFailed(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What one client did, from the double's side. Tokens are true ones.
+    """What one client did, from the simulator's side. Tokens are true ones.
 
     ``lost``: what stood in the request before and in this one, and was not read from the cache. ``early`` and ``late``
     are wrong triggers: fired below the threshold, and a request sent above it. ``unseen`` are turns whose words left
@@ -321,14 +321,14 @@ tiers of its README (clear tool results but the last 3 pairs, then summarise all
 alone; langchain's SummarizationMiddleware a share of the window and 20 messages kept. Every summary asked for is
 answered by the same text.
 
-All figures are the double's, in true tokens, but for *counted by it*. *Lost from the cache*: what stood in the request
-before as well, and was not read from the cache. *Refused*: requests that were over the window. *Compactions*:
+All figures are the simulator's, in true tokens, but for *counted by it*. *Lost from the cache*: what stood in the
+request before as well, and was not read from the cache. *Refused*: requests that were over the window. *Compactions*:
 conversation requests that no longer begin as the one before, by clearing, dropping or summarising. *Fired below*: of
 these, where the whole request would have been more than 2 % below the threshold. *Sent above*: conversation requests
 that went out above the threshold. *Turns lost unseen*: those whose words left the view without having been in any
 request for a summary. *Results cut*: what ours shows by its ends, with a handle to the rest, as it is over 2,000 tokens
 and over a quarter of what is free; the model of this script never reads on. *Billed* and *counted by it*: input and
-output of all calls, summaries among them, as the double has them and as the client says itself."""
+output of all calls, summaries among them, as the simulator has them and as the client says itself."""
 
 
 def main() -> None:

@@ -203,7 +203,7 @@ def _section(
             "A step is one streamed model call with a tool call in it, and the tool. CPU of the client's process for a "
             "step, the mean of 10 steps (5 with 1,000 behind), the median of "
             f"{laps} laps. The peers are given the steps behind them as a history; ours has made them itself, each one "
-            "stored. The server sends the doubles' streams and leaves out their checks and their counting. Over all "
+            "stored. The server sends the simulators' streams and leaves out their checks and their counting. Over all "
             f"its steps, checkpoints among them, ours took {_ms(min(means))} to {_ms(max(means))} a step. "
             f"Versions: {', '.join(sorted(versions))}."
         ),

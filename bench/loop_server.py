@@ -1,4 +1,4 @@
-"""The doubles' own streams without their checks and their counting, for ``bench.loop``; a process of its own.
+"""The simulators' own streams without their checks and their counting, for ``bench.loop``; a process of its own.
 
     python -m bench.loop_server STEPS DELAY_S        # prints its port
 

@@ -3,12 +3,12 @@
     uv run python -m bench.server                # 500 sessions
     uv run python -m bench.server --sessions 100
 
-One server process, 500 sessions. Some of them stream answers from a provider's double all the time, one compacts again
-and again, one is sent messages of 200 kB. Meanwhile each of the 500 is sent a message, all within ``--spread`` seconds,
-over connections that stand already.
+One server process, 500 sessions. Some of them stream answers from a provider's simulator all the time, one compacts
+again and again, one is sent messages of 200 kB. Meanwhile each of the 500 is sent a message, all within ``--spread``
+seconds, over connections that stand already.
 
 ``client`` is wall time from sending the request to its answer: what else runs on the machine is in it, the clients and
-the double among it, which are processes of their own. ``server`` is the server's own measure, until it is stored.
+the simulator among it, which are processes of their own. ``server`` is the server's own measure, until it is stored.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SCENARIO = {
 """Answers that stream for a second or so, short summaries, and a sentence for everybody else."""
 
 
-class Double:
+class Simulator:
     """``ullage simulate`` in a process of its own: counting tokens must not hold up the clients."""
 
     def __init__(self, place: Path) -> None:
@@ -199,13 +199,13 @@ def main() -> None:
     chosen = options.parse_args()
     load = Load(chosen.sessions, chosen.streaming, chosen.spread)
     with tempfile.TemporaryDirectory() as place:
-        double = Double(Path(place))
-        server = Server(double.url, Path(place))
+        simulator = Simulator(Path(place))
+        server = Server(simulator.url, Path(place))
         try:
             found = asyncio.run(measure(server.url, load))
         finally:
             server.end()
-            double.end()
+            simulator.end()
     print(table(found, load).text())
     print(f"Machine: {machine()}.")
 

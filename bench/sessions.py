@@ -3,10 +3,10 @@
     uv run python -m bench.sessions
     uv run python -m bench.sessions --sessions 100 --turns 2 --spread 0
 
-The double runs in a process of its own. A task of the measured loop sleeps a millisecond at a time; what it oversleeps
-is how long the loop was kept from it, by its own work or by other programs on the machine. The CPU time that the loop's
-thread used meanwhile is its own work alone, and is held to the target. An idle loop, measured first, is the machine's
-own share.
+The simulator runs in a process of its own. A task of the measured loop sleeps a millisecond at a time; what it
+oversleeps is how long the loop was kept from it, by its own work or by other programs on the machine. The CPU time
+that the loop's thread used meanwhile is its own work alone, and is held to the target. An idle loop, measured first,
+is the machine's own share.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Measured(NamedTuple):
 
 
 def serve(to_parent: Connection) -> None:
-    """The double's process: answers slowly, in small pieces."""
+    """The simulator's process: answers slowly, in small pieces."""
     from ullage_simulators import running
     from ullage_simulators.scenario import read
 
@@ -87,8 +87,8 @@ def serve(to_parent: Connection) -> None:
 
 
 @contextlib.contextmanager
-def double() -> Iterator[str]:
-    """The double's address; its process lives as long as the block."""
+def simulator() -> Iterator[str]:
+    """The simulator's address; its process lives as long as the block."""
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
     process.start()
@@ -212,7 +212,7 @@ def main() -> None:
     chosen = options.parse_args()
     logging.getLogger("ullage").setLevel(logging.ERROR)
     print(f"an idle loop on this machine: {asyncio.run(idle())}")
-    with double() as url, tempfile.TemporaryDirectory() as directory:
+    with simulator() as url, tempfile.TemporaryDirectory() as directory:
         found = asyncio.run(measure(chosen.sessions, chosen.turns, chosen.spread, url, Path(directory)))
     print(f"{found.sessions} sessions, {found.answers} answers, {found.pieces:,} pieces in {found.wall_s:.1f} s")
     print(f"the loop was busy: {found.busy}")

@@ -65,8 +65,8 @@ async def picture() -> str:
         (Path(place) / "cellar" / "cellar.log").write_text(LOG)
         (Path(place) / "cellar" / "notes.txt").write_text(NOTES)
         os.environ.pop("NO_COLOR", None)
-        double = Simulated(MODEL, {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": server.url("anthropic")})
-        environment = environment_for({}, double)
+        simulator = Simulated(MODEL, {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": server.url("anthropic")})
+        environment = environment_for({}, simulator)
         launch: dict[str, Any] = {"root": f"{place}/cellar", "tools": ("read", "search", "edit")}
         agent = Agent(environment=environment, store=Path(place) / "sessions.db", config=False, **launch)
         shared = await agent.enter()

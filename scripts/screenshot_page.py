@@ -1,7 +1,7 @@
 """The pictures of the page in docs/images, taken of a real session: uv run python scripts/screenshot_page.py
 
-A scripted model behind a strict double of a provider, everything else as it is. The times of day in them are those of
-the run.
+A scripted model behind a strict simulator of a provider, everything else as it is. The times of day in them are those
+of the run.
 """
 
 from __future__ import annotations

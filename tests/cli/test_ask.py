@@ -1,4 +1,4 @@
-"""One question to a double: what is printed where, what goes wrong and how that is said."""
+"""One question to a simulator: what is printed where, what goes wrong and how that is said."""
 
 import io
 import json
@@ -34,13 +34,13 @@ def server() -> Iterator[Server]:
         yield made
 
 
-def ask(server: Server, double: str, model: str, *more: str) -> int:
-    return main(["ask", "What is a cask?", "--model", model, "--base-url", server.url(double), *more])
+def ask(server: Server, simulator: str, model: str, *more: str) -> int:
+    return main(["ask", "What is a cask?", "--model", model, "--base-url", server.url(simulator), *more])
 
 
 @pytest.mark.parametrize("how", [(), ("--no-stream",)])
 @pytest.mark.parametrize(
-    ("double", "model"),
+    ("simulator", "model"),
     [
         ("anthropic", "anthropic:claude-haiku-4-5"),
         ("openai", "openai:gpt-5"),
@@ -50,9 +50,9 @@ def ask(server: Server, double: str, model: str, *more: str) -> int:
     ],
 )
 def test_the_answer_goes_to_standard_output_and_its_price_beside_it(
-    server: Server, double: str, model: str, how: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    server: Server, simulator: str, model: str, how: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask(server, double, model, *how) == 0
+    assert ask(server, simulator, model, *how) == 0
     shown = capsys.readouterr()
     assert shown.out == "A cask is a barrel.\n"
     cost, window = shown.err.splitlines()

@@ -1,4 +1,4 @@
-"""``ullage run`` as a process of its own against a double over HTTP: what goes where, and how it ends."""
+"""``ullage run`` as a process of its own against a simulator over HTTP: what goes where, and how it ends."""
 
 import json
 import os

@@ -20,7 +20,12 @@ KEY = {"authorization": "Bearer any", "content-type": "application/json"}
 @contextmanager
 def simulate(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str], str]]:
     """A started command, its URLs, and all it printed until it was ready."""
-    command = [sys.executable, "-m", "ullage", "simulate", "--port", "0", *arguments]
+    with started([sys.executable, "-m", "ullage", "simulate", "--port", "0", *arguments]) as found:
+        yield found
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[tuple[subprocess.Popen[str], dict[str, str], str]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -56,6 +61,13 @@ def test_it_prints_urls_a_line_for_each_request_and_ends_well_on_ctrl_c() -> Non
     assert re.match(r"200  POST /openai/v1/responses  in \d+  out \d+ \(\d+ reasoning\)  gpt-5", good)
     assert "The requested model 'gpt-9' does not exist." in bad
     assert last == "Stopped after 2 answers."
+
+
+def test_the_package_of_the_simulators_has_a_command_of_its_own() -> None:
+    command = [sys.executable, "-m", "ullage_simulators", "--port", "0", "--wire", "anthropic"]
+    with started(command) as (_, urls, printed):
+        assert list(urls) == ["anthropic"]
+        assert f"ANTHROPIC_BASE_URL={urls['anthropic']}" in printed
 
 
 def test_a_scenario_is_played_and_its_key_is_asked_for(tmp_path: Path) -> None:

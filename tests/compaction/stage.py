@@ -1,4 +1,4 @@
-"""What compaction is tested on: the doubles over HTTP with small windows, a store in a file, and long histories."""
+"""What compaction is tested on: the simulators over HTTP with small windows, a store in a file, and long histories."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ KEYS: Final = dict.fromkeys(
 
 
 class Dialect(NamedTuple):
-    """One wire as one provider speaks it, with a model of our own on it that is ``like`` one of the double's."""
+    """One wire as one provider speaks it, with a model of our own on it that is ``like`` one of the simulator's."""
 
     name: str
     provider: str
@@ -102,7 +102,7 @@ def script(
 def agent_on(server: Server, store: Path, dialect: Dialect, **more: Any) -> Agent:
     """An agent that speaks to the model ``small``, without any step's being held up by chance.
 
-    What it learns lies beside the store: another double has other numbers for the same model.
+    What it learns lies beside the store: another simulator has other numbers for the same model.
     """
     environment = {**KEYS, "ULLAGE_DATA": str(store.with_suffix(".data"))}
     settings = {"system": SYSTEM, "max_steps": 10_000, "max_repeats": 1_000_000, **dialect.settings(server), **more}
@@ -183,21 +183,21 @@ async def exported(session: Session) -> list[Message]:
     return [event.message for event in events if isinstance(event, MessageAdded)]
 
 
-# -- what the double saw --
+# -- what the simulator saw --
 
 
 def generated(server: Server) -> list[Exchange]:
-    """The model calls that reached the double."""
+    """The model calls that reached the simulator."""
     return [exchange for exchange in server.exchanges if exchange.number]
 
 
 def heard(exchange: Exchange) -> str:
-    """All of a request as text, as the double got it."""
+    """All of a request as text, as the simulator got it."""
     return json.dumps(exchange.body, ensure_ascii=False)
 
 
 def sent(exchange: Exchange) -> str:
-    """All of a request without the ids of the answers in it, which the double numbers by its requests."""
+    """All of a request without the ids of the answers in it, which the simulator numbers by its requests."""
     return re.sub(r'"id": "msg_\w+"', '"id": ""', heard(exchange))
 
 
@@ -210,7 +210,7 @@ def is_accepted(exchange: Exchange) -> bool:
 
 
 def refused(server: Server) -> list[tuple[int, str, str]]:
-    """The model calls that the double refused by a rule of its own."""
+    """The model calls that the simulator refused by a rule of its own."""
     return [(one.number, one.rule, one.said) for one in generated(server) if one.rule]
 
 

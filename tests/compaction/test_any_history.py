@@ -46,7 +46,7 @@ class Provider(NamedTuple):
     seed: int
 
     def tokens(self, fold: Fold) -> int:
-        """The request as the double counts it."""
+        """The request as the simulator counts it."""
         request = Request(
             wire=fold.wire,
             model=fold.model,

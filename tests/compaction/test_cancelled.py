@@ -69,7 +69,7 @@ PIECES = 8
 
 
 class Stage(NamedTuple):
-    """A double, and the file of a session that is copied for each cancel. ``begins``: what makes it compact."""
+    """A simulator, and the file of a session that is copied for each cancel. ``begins``: what makes it compact."""
 
     server: Server
     dialect: Dialect
@@ -204,7 +204,7 @@ async def swept(
 ) -> AsyncIterator[tuple[str, Outcome, CancelAnswer, str]]:
     """A session cancelled at each moment, what it was answered, and whether it is the old or the new one.
 
-    ``seen`` counts both. Left out are those whose moment did not come: a double's pieces may arrive together.
+    ``seen`` counts both. Left out are those whose moment did not come: a simulator's pieces may arrive together.
     """
     for place, moment in enumerate(moments):
         outcome = await cancelled_at(stage, f"c{place}", moment)
@@ -327,7 +327,7 @@ async def test_a_cancel_before_a_model_is_asked_for_its_limits_ends_the_turn(tmp
 async def test_a_compaction_asked_for_before_anything_is_said_asks_for_no_more_than_the_model_gives(
     tmp_path: Path,
 ) -> None:
-    """Its double is all that knows how much that is, and refuses a request for more."""
+    """Its simulator is all that knows how much that is, and refuses a request for more."""
     await imported(tmp_path / "had.db", turns(12))
     with running(script(ANTHROPIC, window=WINDOW)) as server:
         async with agent_on(server, tmp_path / "had.db", ANTHROPIC, window=WINDOW).session(SESSION) as session:

@@ -1,4 +1,4 @@
-"""Where each message went is told for every id there ever was, and what the double was sent bears it out."""
+"""Where each message went is told for every id there ever was, and what the simulator was sent bears it out."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ async def lived(path: Path, dialect: Dialect, window: int) -> Lived:
 
 
 def told(message: Message) -> list[object]:
-    """A message as a transcript shows it: the double numbers calls by its requests, so their ids are left out."""
+    """A message as a transcript shows it: the simulator numbers calls by its requests, so their ids are left out."""
     shown: list[object] = [message.role, message.origin, message.interrupted]
     for part in message.parts:
         match part:

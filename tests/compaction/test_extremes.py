@@ -230,7 +230,7 @@ def png(side: int) -> bytes:
 async def test_500_images_are_brought_down_to_what_the_provider_takes(
     dialect: Dialect, most: int, each: int, tmp_path: Path
 ) -> None:
-    """100 are taken by Anthropic's double, ten by vLLM's; the others refuse what is too many tokens alone."""
+    """100 are taken by Anthropic's simulator, ten by vLLM's; the others refuse what is too many tokens alone."""
     store = tmp_path / "sessions.db"
     await pictured(store, 500 // each, each, 200)
     with running(

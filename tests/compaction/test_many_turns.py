@@ -79,7 +79,7 @@ def lines() -> list[dict[str, Any]]:
 
 
 class Kept(NamedTuple):
-    """What the session and the double had of it, at the end."""
+    """What the session and the simulator had of it, at the end."""
 
     events: list[Event]
     bodies: list[str]
@@ -179,7 +179,7 @@ def assert_accounted(events: Sequence[Event]) -> None:
 
 
 def assert_stays(session: Kept, dialect: Dialect) -> None:
-    """System, pinned text, the newest request and the rules stand in every request as the double got it."""
+    """System, pinned text, the newest request and the rules stand in every request as the simulator got it."""
     for body in session.bodies:
         assert SYSTEM in body
         newest = max(

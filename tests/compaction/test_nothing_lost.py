@@ -191,7 +191,7 @@ async def test_a_background_summary_is_used_where_its_prefix_held_and_discarded_
 
 @pytest.mark.parametrize("moment", ["summary is asked for", "summary streams"])
 async def test_cancelling_a_compaction_leaves_the_history_untouched(moment: str, tmp_path: Path) -> None:
-    """The double takes its time with the summary: a cancel comes before its first byte, or in the middle of it."""
+    """The simulator takes its time with the summary: a cancel comes before its first byte, or in the middle of it."""
     fault = {"kind": "hang", "request": 13, "seconds": 30, "at": 0 if moment == "summary is asked for" else 700}
     with running(script(ANTHROPIC, window=WINDOW, faults=[fault])) as server:
         async with agent_on(server, tmp_path / "s.db", ANTHROPIC, window=WINDOW).session(SESSION) as session:

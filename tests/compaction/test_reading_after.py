@@ -57,7 +57,7 @@ def lines() -> list[dict[str, Any]]:
 class Change(NamedTuple):
     """A change of the view: the reading before, the one every display shows after it, and what the call on it was.
 
-    ``next`` is the reading that call was made on, ``actual`` what the double counted.
+    ``next`` is the reading that call was made on, ``actual`` what the simulator counted.
     """
 
     before: int
@@ -94,7 +94,7 @@ def changes(events: Sequence[Event], actuals: Sequence[int]) -> Iterator[Change]
 
 
 async def lived(path: Path, dialect: Dialect, seed: int) -> list[Change]:
-    """The changes of a session of so many turns, at a double with numbers of its own for what everything costs."""
+    """The changes of a session of so many turns, at a simulator with numbers of its own for what everything costs."""
     with running(script(dialect, *lines(), window=WINDOW), seed=seed) as server:
         async with agent_on(server, path, dialect, window=WINDOW, tools=[look]).session(SESSION) as session:
             for number in range(TURNS):

@@ -1,7 +1,7 @@
-"""A conversation with the doubles over HTTP: repaired, encoded, sent, decoded, put into the history, as a loop does it.
+"""Conversations with the simulators over HTTP: repaired, encoded, sent, decoded, put into the history, as by a loop.
 
 Nothing of the transport is used here but its reader of server-sent events: what is shown is that the codecs and the
-doubles agree, whoever carries the bytes.
+simulators agree, whoever carries the bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ullage.wire.sse import EventReader
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """One wire as one provider speaks it, and how its double is reached: ``serves`` is its name, then ``version``."""
+    """One wire as one provider speaks it, and where its simulator is: ``serves`` is its name, then ``version``."""
 
     name: str
     wire: str
@@ -96,17 +96,17 @@ class Sent:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The body as the double reads it."""
+        """The body as the simulator reads it."""
         body: dict[str, Any] = msgspec.json.decode(self.encoded.content)
         return body
 
 
 class Refused(AssertionError):
-    """A double refused a request."""
+    """A simulator refused a request."""
 
 
 class Conversation:
-    """A history, and the calls that made it. Call ids of the answers are those the doubles gave."""
+    """A history, and the calls that made it. Call ids of the answers are those the simulators gave."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Long tool loops: requests only grow, and the usage that is read is what the double charged.
+"""Long tool loops: requests only grow, and the usage that is read is what the simulator charged.
 
 HYPOTHESIS_PROFILE=thorough uv run pytest tests/integration      loops of 200 steps
 """

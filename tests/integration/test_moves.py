@@ -1,4 +1,4 @@
-"""History moves between all dialects in the middle of a tool loop and back, and every double accepts it."""
+"""History moves between all dialects in the middle of a tool loop and back, and every simulator accepts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Meter beside a loop on each double, whose tokens for a text, framing and rules are drawn anew for each seed."""
+"""The Meter beside a loop on each simulator, whose tokens for a text, framing and rules are drawn for each seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all promises are tested on: the doubles over HTTP, a database in a file, and an agent with real tools."""
+"""What all promises are tested on: the simulators over HTTP, a database in a file, and an agent with real tools."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SYSTEM = "You look after the files of a small museum. Read before you answer."
 
 
 class Speaker(NamedTuple):
-    """One dialect: a model, the double that serves it, the wire where it is not the provider's usual one."""
+    """One dialect: a model, the simulator that serves it, the wire where it is not the provider's usual one."""
 
     name: str
     model: str
@@ -80,7 +80,7 @@ def script(*answers: Mapping[str, Any], **more: Any) -> Scenario:
 
 
 class Sent(Hook):
-    """Notes before each main call how many requests the double had by then: which one is which call's."""
+    """Notes before each main call how many requests the simulator had by then: which one is which call's."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -93,7 +93,7 @@ class Sent(Hook):
 
 
 class Exchanged(NamedTuple):
-    """A main call, and the request that the double got for it. ``declared``: a new epoch was declared before it."""
+    """A main call, and the request that the simulator got for it. ``declared``: a new epoch was declared before it."""
 
     call: str
     request: Request
@@ -102,7 +102,7 @@ class Exchanged(NamedTuple):
 
 
 def generated(server: Server) -> list[Exchange]:
-    """The model calls that reached the double."""
+    """The model calls that reached the simulator."""
     return [exchange for exchange in server.exchanges if exchange.number]
 
 
@@ -118,7 +118,7 @@ def agent_for(
     environment: Mapping[str, str] = KEYS,
     **settings: Any,
 ) -> Agent:
-    """An agent whose sessions choose their model; every provider is reached at this server's doubles."""
+    """An agent whose sessions choose their model; every provider is reached at this server's simulators."""
     addresses = {variable: server.url(serves) for variable, serves in ADDRESSES.items()}
     settings = {"max_repeats": 1_000_000, "max_steps": 10_000, **settings}
     return Agent(
@@ -169,7 +169,7 @@ def assert_epochs(calls: Sequence[Exchanged]) -> None:
 
 
 def departure(earlier: Exchanged, later: Exchanged) -> epochs.EpochChange | None:
-    """Where a request departs from the one before it, as the double got both."""
+    """Where a request departs from the one before it, as the simulator got both."""
     if earlier.request.wire != later.request.wire:
         return epochs.EpochChange("model", 0, 0, False)
     return epochs.compare(
@@ -182,7 +182,7 @@ def departure(earlier: Exchanged, later: Exchanged) -> epochs.EpochChange | None
 
 
 def assert_accepted(server: Server, *, but: Iterable[int] = ()) -> None:
-    """The double took every request; ``but`` those numbers, which a scripted fault refused."""
+    """The simulator took every request; ``but`` those numbers, which a scripted fault refused."""
     refused = [
         (one.number, one.status, one.rule, one.said)
         for one in server.exchanges

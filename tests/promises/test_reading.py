@@ -1,4 +1,4 @@
-"""The number that a session decides by: how near it is to what the double then charges, and what it says of itself."""
+"""The number that a session decides by: how near it is to what the simulator then charges, and what it claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session is said to have cost is what the double has charged; and what limits it."""
+"""What a session is said to have cost is what the simulator has charged; and what limits it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def look(room: str) -> str:
 
 
 def assert_charged(spend: Spend, events: list[Event], server: Server) -> None:
-    """Row for row, what the double charged: calls that it did not charge have none."""
+    """Row for row, what the simulator charged: calls that it did not charge have none."""
     bills = server.truth().bills
     rows = [event.usage for event in of_kind(events, CallEnded) if event.usage is not None]
     assert sorted((row.input, row.output) for row in rows) == sorted((bill.input, bill.output) for bill in bills)

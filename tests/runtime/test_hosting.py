@@ -21,8 +21,8 @@ from ullage.store.sqlite import SqliteStore
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
-    with running(read({"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}})) as double:
-        yield double.url("anthropic")
+    with running(read({"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}})) as simulator:
+        yield simulator.url("anthropic")
 
 
 @asynccontextmanager

@@ -22,8 +22,8 @@ from ullage.store.sqlite import SqliteStore
 
 @pytest.fixture
 def provider() -> Iterator[Server]:
-    with running(read({"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}})) as double:
-        yield double
+    with running(read({"answers": [{"text": "Word after word. " * 20}], "server": {"delay_s": 0.01}})) as simulator:
+        yield simulator
 
 
 def agent_of(store: Path, base_url: str = "", **more: Any) -> Agent:

@@ -78,14 +78,14 @@ async def test_a_turn_of_a_real_session_is_one_trace_without_any_content(tmp_pat
         }
     )
     recorder = Recorder()
-    with running(script) as double:
+    with running(script) as simulator:
         agent = Agent(
             "anthropic:claude-haiku-4-5",
             tools=[look],
             hooks=[recorder.telemetry],
             store=tmp_path / "s.db",
             environment={"ANTHROPIC_API_KEY": "x"},
-            base_url=double.url("anthropic"),
+            base_url=simulator.url("anthropic"),
             config=False,
         )
         async with agent.session("s") as session:

@@ -1,4 +1,4 @@
-"""A provider's double and a server that most tests of this room share."""
+"""A provider's simulator and a server that most tests of this room share."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ ANSWERS = (
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
-    """The URL of a double that always answers."""
+    """The URL of a simulator that always answers."""
     with running(script(*ANSWERS, delay_s=0.002)) as server:
         yield server.url("anthropic")
 

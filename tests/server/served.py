@@ -1,4 +1,4 @@
-"""Servers for tests: in a thread of this process or in one of its own, with a provider's double behind them."""
+"""Servers for tests: in a thread of this process or in one of its own, with a provider's simulator behind them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WAIT_S = 60.0
 
 
 def script(*answers: Mapping[str, Any], delay_s: float = 0.0, **more: Any) -> Scenario:
-    """What the provider's double says."""
+    """What the provider's simulator says."""
     return read({"server": {"delay_s": delay_s}, "answers": list(answers), **more})
 
 
@@ -145,7 +145,7 @@ def serving(
     limits: TimeLimits | None = None,
     **said: Any,
 ) -> Iterator[Local]:
-    """The API in a thread of its own. ``provider`` is the URL of the provider's double."""
+    """The API in a thread of its own. ``provider`` is the URL of the provider's simulator."""
     metrics = Metrics()
     kept = SqliteStore(store)
     agent = Agent(

@@ -129,8 +129,8 @@ def test_an_image_is_said_and_can_be_had_again(api: Api) -> None:
 
 def test_what_waits_can_be_seen_changed_and_taken_out(tmp_path: Path) -> None:
     with (
-        running(script({"text": "Slowly, word after word. " * 60}, delay_s=0.02)) as double,
-        serving(double.url("anthropic"), tmp_path / "s.db") as server,
+        running(script({"text": "Slowly, word after word. " * 60}, delay_s=0.02)) as simulator,
+        serving(simulator.url("anthropic"), tmp_path / "s.db") as server,
     ):
         api, session = server.api, server.api.session("queue")
         api.say(session, "begin")

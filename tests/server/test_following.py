@@ -38,8 +38,8 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     with (
         running(
             script(LONG, CALLS, {"when": {"after": "tool"}, "text": "It was looked at. " * 30}, delay_s=0.004)
-        ) as double,
-        serving(double.url("anthropic"), tmp_path_factory.mktemp("busy") / "sessions.db", tools=[look]) as server,
+        ) as simulator,
+        serving(simulator.url("anthropic"), tmp_path_factory.mktemp("busy") / "sessions.db", tools=[look]) as server,
     ):
         yield server
 

@@ -88,8 +88,8 @@ def ledger(api: Api, session: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("cut", range(2, 15))
 def test_an_imported_session_runs_nothing_wherever_it_was_cut(cut: int, tmp_path: Path) -> None:
-    with running(read({"answers": [{"text": "I only talk."}]})) as double:
-        store, provider = tmp_path / "s.db", double.url("anthropic")
+    with running(read({"answers": [{"text": "I only talk."}]})) as simulator:
+        store, provider = tmp_path / "s.db", simulator.url("anthropic")
         with serving(provider, store, tools=["read", "shell"], root=tmp_path) as server:
             answer = server.api.post("/v1/sessions/import?id=again", content=exported(hostile(tmp_path)[:cut]))
             assert answer.status_code == 201, answer.text
@@ -107,18 +107,18 @@ def test_an_imported_session_runs_nothing_wherever_it_was_cut(cut: int, tmp_path
         with serving(provider, store, tools=["read", "shell"], root=tmp_path) as server:
             look_at_all(server.api, "again")
             assert ledger(server.api, "again") == before
-            assert not double.exchanges
+            assert not simulator.exchanges
             assert server.api.get("/v1/sessions/again/settings").json()["own"] == {"trigger": 0.5}
             server.api.say("again", "And now?")
             server.api.until("again")
-            assert double.exchanges and all(exchange.status == 200 for exchange in double.exchanges)
-            assert_paired(double)
+            assert simulator.exchanges and all(exchange.status == 200 for exchange in simulator.exchanges)
+            assert_paired(simulator)
         assert not (tmp_path / "PWNED").exists()
 
 
-def assert_paired(double: Server) -> None:
-    """The double refuses a call without a result; and it was told that the call was not run, or that nobody knows."""
-    said = json.dumps(double.exchanges[-1].body)
+def assert_paired(simulator: Server) -> None:
+    """The simulator refuses a call without a result; and it was told that the call was not run, or may have."""
+    said = json.dumps(simulator.exchanges[-1].body)
     assert '"tool_use"' not in said or "Not run" in said or "unknown" in said
 
 

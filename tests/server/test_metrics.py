@@ -49,8 +49,8 @@ async def look(what: str) -> str:
 def test_a_turn_with_a_tool_is_counted_once(tmp_path: Path) -> None:
     calls = {"when": {"after": "user"}, "calls": [{"name": "look", "arguments": {"what": "bung"}}]}
     with (
-        running(script(calls, {"text": "It was looked at."})) as double,
-        serving(double.url("anthropic"), tmp_path / "s.db", tools=[look]) as server,
+        running(script(calls, {"text": "It was looked at."})) as simulator,
+        serving(simulator.url("anthropic"), tmp_path / "s.db", tools=[look]) as server,
     ):
         session = server.api.session("s")
         server.api.say(session, "hello")

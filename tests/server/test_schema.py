@@ -44,8 +44,8 @@ CHECKS = [
 def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """A server with a session that has something in it."""
     with (
-        running(script({"text": "Here is an answer. " * 5})) as double,
-        serving(double.url("anthropic"), tmp_path_factory.mktemp("described") / "s.db") as server,
+        running(script({"text": "Here is an answer. " * 5})) as simulator,
+        serving(simulator.url("anthropic"), tmp_path_factory.mktemp("described") / "s.db") as server,
     ):
         api = server.api
         session = api.session("there")

@@ -64,8 +64,8 @@ def everything(store: Path, session: str) -> list[Event]:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(tmp_path: Path, how: signal.Signals) -> None:
     store = tmp_path / "s.db"
-    with running(script(STORY, delay_s=0.03)) as double:
-        with process(double.url("anthropic"), store) as first, first.api() as api:
+    with running(script(STORY, delay_s=0.03)) as simulator:
+        with process(simulator.url("anthropic"), store) as first, first.api() as api:
             session = api.session("s")
             api.say(session, "tell me")
             with api.stream("GET", f"/v1/sessions/{session}/events?after=0") as answer:
@@ -81,7 +81,7 @@ def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(tmp_p
             assert "gone on with" in said
             assert "Traceback" not in errors
         assert not any(isinstance(event, TurnEnded) for event in everything(store, session))
-        with process(double.url("anthropic"), store) as second, second.api() as api:
+        with process(simulator.url("anthropic"), store) as second, second.api() as api:
             assert api.until(session)["ended"] == "finished"
             first_said, *_, last_said = api.messages(session)
             assert first_said["parts"][0]["text"] == "tell me"
@@ -94,8 +94,8 @@ def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path
     store, rng = tmp_path / "s.db", random.Random(seed)
     sessions = [f"s{number}" for number in range(6)]
     acknowledged: list[tuple[str, str, str]] = []
-    with running(script(STORY, delay_s=0.005)) as double:
-        with process(double.url("anthropic"), store) as first:
+    with running(script(STORY, delay_s=0.005)) as simulator:
+        with process(simulator.url("anthropic"), store) as first:
             with first.api() as api:
                 for session in sessions:
                     api.session(session)
@@ -137,7 +137,7 @@ def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path
             for of, name, text in acknowledged:
                 if of == session:
                     assert name in stored, f"{text} was acknowledged and is not there"
-        with process(double.url("anthropic"), store) as second, second.api() as api:
+        with process(simulator.url("anthropic"), store) as second, second.api() as api:
             for session in sessions:
                 assert api.until(session)["ended"] == "finished"
                 _every_message_is_in_the_conversation_once(everything(store, session), acknowledged, session)
@@ -159,9 +159,9 @@ def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
     """What is sent to one is followed at the other, and each message is delivered once, whoever drives."""
     store = tmp_path / "s.db"
     with (
-        running(script(STORY, delay_s=0.004)) as double,
-        process(double.url("anthropic"), store) as one,
-        process(double.url("anthropic"), store) as two,
+        running(script(STORY, delay_s=0.004)) as simulator,
+        process(simulator.url("anthropic"), store) as one,
+        process(simulator.url("anthropic"), store) as two,
         one.api() as first,
         two.api() as second,
     ):
@@ -187,9 +187,9 @@ def test_two_servers_on_one_store_are_one_service(tmp_path: Path) -> None:
 def test_a_cancel_reaches_the_server_that_drives(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
     with (
-        running(script(STORY, delay_s=0.03)) as double,
-        process(double.url("anthropic"), store) as one,
-        process(double.url("anthropic"), store) as two,
+        running(script(STORY, delay_s=0.03)) as simulator,
+        process(simulator.url("anthropic"), store) as one,
+        process(simulator.url("anthropic"), store) as two,
         one.api() as first,
         two.api() as second,
     ):
@@ -209,13 +209,13 @@ def test_an_approval_outlives_the_server_that_asked(tmp_path: Path) -> None:
     store, root = tmp_path / "s.db", tmp_path / "root"
     root.mkdir()
     options = ("--tools", "write", "--root", str(root))
-    with running(script(asks, {"text": "It is written."})) as double:
-        with process(double.url("anthropic"), store, *options) as first, first.api() as api:
+    with running(script(asks, {"text": "It is written."})) as simulator:
+        with process(simulator.url("anthropic"), store, *options) as first, first.api() as api:
             session = api.session("s", settings={"approve": ["write"]})
             api.say(session, "write it down")
             (call,) = api.until(session, "waiting")["open"]
             first.kill()
-        with process(double.url("anthropic"), store, *options) as second, second.api() as api:
+        with process(simulator.url("anthropic"), store, *options) as second, second.api() as api:
             assert api.state(session)["paused"] == "approval"
             path = f"/v1/sessions/{session}/approvals/{call['call_id']}"
             assert api.post(path, json={"approved": True}).status_code == 202
@@ -232,7 +232,7 @@ def test_a_store_that_can_t_be_opened_is_said_before_anything_is_promised(tmp_pa
 
 
 def test_requests_that_are_under_way_when_it_ends_are_answered(tmp_path: Path) -> None:
-    with running(script(STORY)) as double, serving(double.url("anthropic"), tmp_path / "s.db") as server:
+    with running(script(STORY)) as simulator, serving(simulator.url("anthropic"), tmp_path / "s.db") as server:
         session = server.api.session("s")
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as slow:

@@ -45,8 +45,8 @@ async def ripen(what: str) -> str:
 def cellar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """A server whose agent has tools."""
     with (
-        running(script(ASKS, WAITS, SUMMARY, PLAIN)) as double,
-        serving(double.url("anthropic"), tmp_path_factory.mktemp("cellar") / "s.db", tools=[press, ripen]) as server,
+        running(script(ASKS, WAITS, SUMMARY, PLAIN)) as simulator,
+        serving(simulator.url("anthropic"), tmp_path_factory.mktemp("cellar") / "s.db", tools=[press, ripen]) as server,
     ):
         yield server
 
@@ -278,8 +278,8 @@ def test_going_back_in_the_middle_of_a_turn_is_refused(cellar: Local) -> None:
 def test_a_provider_that_fails_makes_the_session_wait_and_say_why(tmp_path: Path) -> None:
     fault = {"kind": "status", "status": 401, "request": 1}
     with (
-        running(script(PLAIN, faults=[fault])) as double,
-        serving(double.url("anthropic"), tmp_path / "s.db") as server,
+        running(script(PLAIN, faults=[fault])) as simulator,
+        serving(simulator.url("anthropic"), tmp_path / "s.db") as server,
     ):
         session = server.api.session("failing")
         server.api.say(session, "hello")

@@ -165,8 +165,8 @@ class Seen:
 def test_api_status_event_and_decision_carry_the_same_snapshot_and_value_at_every_moment(tmp_path: Path) -> None:
     """Asked at random moments of a busy session: whoever names the same snapshot names the same numbers."""
     seen = Seen()
-    with running(script(*ANSWERS, delay_s=0.001)) as double:
-        events = asyncio.run(seen.live(double.url("anthropic"), tmp_path / "s.db"))
+    with running(script(*ANSWERS, delay_s=0.001)) as simulator:
+        events = asyncio.run(seen.live(simulator.url("anthropic"), tmp_path / "s.db"))
     taken = {event.snapshot: event for event in events if isinstance(event, ReadingTaken)}
     _the_api_shows_what_events_say(seen, taken)
     _the_status_shows_what_events_say(seen, taken)

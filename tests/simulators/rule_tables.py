@@ -1,4 +1,4 @@
-"""The rules of the doubles as the rows of the tables in docs/simulators.md.
+"""The rules of the simulators as the rows of the tables in docs/simulators.md.
 
 uv run python -m tests.simulators.rule_tables      prints them
 """

@@ -113,8 +113,7 @@ def thinking_not_first(talk: Talk) -> Case:
     text = {"type": "text", "text": "Well."}
     says = (
         "messages.1.content.0: If an assistant message contains any thinking blocks, the first block must be "
-        "`thinking` or "
-        "`redacted_thinking`. Found `text`."
+        "`thinking` or `redacted_thinking`. Found `text`."
     )
     broken = assistant([text, *answer["content"]])
     mended = assistant([answer["content"][0], text, *answer["content"][1:]])
@@ -124,13 +123,10 @@ def thinking_not_first(talk: Talk) -> Case:
 def thinking_left_out(talk: Talk) -> Case:
     first, answer = thought(talk)
     says = (
-        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` "
-        "is "
-        "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of "
-        "`tool_use` and "
-        "`tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
-        "requirement, "
-        "disable `thinking`. Please consult our documentation at "
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When "
+        "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the "
+        "lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from "
+        "previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at "
         "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
     )
     broken = answered(first, assistant(answer["content"][1:]))
@@ -142,8 +138,7 @@ def prefix_changed(talk: Talk) -> Case:
     mended = answered(first, answer)
     says = (
         "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different "
-        "conversation. Remove "
-        'the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+        'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
     )
     return Case(says, mended.but(system="Be brief."), mended)
 
@@ -181,16 +176,14 @@ CASES: dict[str, Maker] = {
     "no_messages": of("messages: at least one message is required", ask(messages=[])),
     "role_unknown": of("messages.0.role: Input should be 'user' or 'assistant'", ask({"role": "tool", "content": "x"})),
     "role_system": of(
-        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
-        "an "
-        "input message role.",
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
+        "as an input message role.",
         ask({"role": "system", "content": "Be brief."}, user("hello")),
         ask(user("hello"), system="Be brief."),
     ),
     "block_unknown": of(
         "messages.0.content.0: Input tag 'input_text' found using 'type' does not match any of the expected tags: "
-        "'document', "
-        "'image', 'redacted_thinking', 'search_result', 'text', 'thinking', 'tool_result', 'tool_use'",
+        "'document', 'image', 'redacted_thinking', 'search_result', 'text', 'thinking', 'tool_result', 'tool_use'",
         ask(user([{"type": "input_text", "text": "hello"}])),
         ask(user([{"type": "text", "text": "hello"}])),
     ),
@@ -204,15 +197,13 @@ CASES: dict[str, Maker] = {
     "content_empty": of("messages.0: user messages must have non-empty content", ask(user([])), ask(user("x"))),
     "call_without_result": pairs(
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each "
-        "`tool_use` block "
-        "must have a corresponding `tool_result` block in the next message.",
+        "`tool_use` block must have a corresponding `tool_result` block in the next message.",
         [user("go"), assistant([tool_use()]), user([{"type": "text", "text": "well?"}, tool_result()])],
         [user("go"), assistant([tool_use()]), user([tool_result(), {"type": "text", "text": "well?"}])],
     ),
     "result_without_call": pairs(
         "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` "
-        "block must "
-        "have a corresponding `tool_use` block in the previous message.",
+        "block must have a corresponding `tool_use` block in the previous message.",
         [user("go"), assistant("hm"), user([tool_result()])],
     ),
     "result_twice": pairs(
@@ -254,8 +245,7 @@ CASES: dict[str, Maker] = {
     "redacted_invalid": redacted_edited,
     "thinking_edited": tampered(
         "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
-        "modified. "
-        "These blocks must remain as they were in the original response.",
+        "modified. These blocks must remain as they were in the original response.",
         thinking="",
     ),
     "thinking_last": thinking_last,
@@ -441,8 +431,7 @@ def test_input_and_answer_together_must_fit(tight: Talk) -> None:
     count = tight.ok("anthropic", ask(model="small")._replace(path=f"{PATH}/count_tokens"))["input_tokens"]
     says = (
         f"input length and `max_tokens` exceed context limit: {count} + {2_001 - count} > 2000, decrease input length "
-        f"or "
-        "`max_tokens` and try again"
+        "or `max_tokens` and try again"
     )
     broken, mended = (ask(model="small", max_tokens=size - count) for size in (2_001, 2_000))
     prove(tight, "anthropic", "sum_too_long", Case(says, broken, mended))

@@ -1,4 +1,4 @@
-"""Requests of every shape, from any client: answered or refused, never a failure of the double itself."""
+"""Requests of every shape, from any client: answered or refused, never a failure of the simulator itself."""
 
 import copy
 from collections.abc import Iterator

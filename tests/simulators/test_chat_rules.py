@@ -58,8 +58,7 @@ CASES: dict[str, dict[str, Maker]] = {
         "bad_json": of(
             "openai",
             "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common "
-            "errors "
-            "include trailing commas, missing closing brackets, missing quotation marks, etc.)",
+            "errors include trailing commas, missing closing brackets, missing quotation marks, etc.)",
             Ask(PATH, {}, raw=BAD),
         ),
         "body_too_large": of(
@@ -90,24 +89,21 @@ CASES: dict[str, dict[str, Maker]] = {
         "name_pattern": of(
             "openai",
             "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the "
-            "pattern "
-            "'^[a-zA-Z0-9_-]+$'.",
+            "pattern '^[a-zA-Z0-9_-]+$'.",
             ask("openai", tools=[{"type": "function", "function": {"name": "a b"}}]),
             ask("openai", tools=[{"type": "function", "function": {"name": "a_b"}}]),
         ),
         "too_long": of(
             "openai",
             "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40, but "
-            "got a "
-            "string with length 64 instead.",
+            "got a string with length 64 instead.",
             ask("openai", HI, call("c" * 64), result("c" * 64)),
             ask("openai", HI, call("c" * 40), result("c" * 40)),
         ),
         "array_empty": of(
             "openai",
-            "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got an empty "
-            "array "
-            "instead.",
+            "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got an "
+            "empty array instead.",
             ask("openai", HI, {"role": "assistant", "content": "hm", "tool_calls": []}, HI),
             ask("openai", HI, {"role": "assistant", "content": "hm"}, HI),
         ),
@@ -120,8 +116,7 @@ CASES: dict[str, dict[str, Maker]] = {
         "call_without_result": of(
             "openai",
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
-            "'tool_call_id'. The "
-            "following tool_call_ids did not have response messages: call_1",
+            "'tool_call_id'. The following tool_call_ids did not have response messages: call_1",
             ask("openai", HI, call(), HI, result()),
             ask("openai", HI, call(), result(), HI),
         ),
@@ -177,8 +172,7 @@ CASES: dict[str, dict[str, Maker]] = {
         "call_without_result": of(
             "deepseek",
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
-            "'tool_call_id'. "
-            "(insufficient tool messages following tool_calls message)",
+            "'tool_call_id'. (insufficient tool messages following tool_calls message)",
             ask("deepseek", HI, call(), HI),
             ask("deepseek", HI, call(), result(), HI),
         ),
@@ -228,8 +222,7 @@ CASES: dict[str, dict[str, Maker]] = {
         "arguments_invalid": of(
             "llamacpp",
             "Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1, "
-            "column 2: "
-            "syntax error while parsing value",
+            "column 2: syntax error while parsing value",
             ask("llamacpp", HI, call(arguments="{"), result()),
             ask("llamacpp", HI, call(), result()),
             500,
@@ -247,8 +240,7 @@ CASES: dict[str, dict[str, Maker]] = {
         "options_refused": of(
             "azure",
             "Extra parameters ['stream_options'] are not allowed when extra-parameters is not set or set to be "
-            "'error'. Set "
-            "extra-parameters to 'pass-through' to pass to the model.",
+            "'error'. Set extra-parameters to 'pass-through' to pass to the model.",
             ask("azure", stream=True, stream_options={"include_usage": True}),
             ask("azure", stream=True),
         ),
@@ -260,7 +252,7 @@ ALL = [(wire, rule) for wire, cases in CASES.items() for rule in cases]
 @pytest.mark.parametrize("wire", VARIANTS)
 def test_every_rule_of_a_variant_has_a_case(wire: str) -> None:
     own = rules.RULES if wire == "openai" else VARIANTS[wire].rules
-    # param_unsupported is the Responses double's
+    # param_unsupported is the Responses simulator's
     elsewhere = {"too_many_tokens", "too_many_images", "key_wrong", "param_unsupported"}
     assert set(CASES[wire]) == set(own) - elsewhere
 
@@ -297,21 +289,17 @@ def test_with_thinking_switched_off_no_reasoning_is_asked_for(talk: Talk) -> Non
 
 OVERFLOWS = {
     "openai": "This model's maximum context length is 1000 tokens. However, your messages resulted in {n} tokens. "
-    "Please "
-    "reduce the length of the messages.",
+    "Please reduce the length of the messages.",
     "deepseek": "This model's maximum context length is 1000 tokens. However, you requested {sum} tokens ({n} in the "
     "messages, 50 in the completion). Please reduce the length of the messages or completion.",
     "mistral": "Prompt contains {n} tokens and 0 draft tokens, too large for model with 1000 maximum context length",
     "xai": "This model's maximum prompt length is 1000 but the request contains {n} tokens.",
     "openrouter": "This endpoint's maximum context length is 1000 tokens. However, you requested about {sum} tokens "
-    "({n} of "
-    'text input, 50 in the output). Please reduce the length of either one, or use the "middle-out" transform to '
-    "compress "
-    "your prompt automatically.",
+    '({n} of text input, 50 in the output). Please reduce the length of either one, or use the "middle-out" '
+    "transform to compress your prompt automatically.",
     "llamacpp": "the request exceeds the available context size, try increasing it",
     "vllm": "This model's maximum context length is 1000 tokens. However, you requested {sum} tokens ({n} in the "
-    "messages, 50 "
-    "in the completion). Please reduce the length of the messages or completion.",
+    "messages, 50 in the completion). Please reduce the length of the messages or completion.",
 }
 
 

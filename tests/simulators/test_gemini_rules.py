@@ -43,11 +43,9 @@ def thought(talk: Talk, tools: bool = True) -> Body:
 def signature_missing(talk: Talk) -> Case:
     says = (
         "Function call is missing a thought_signature in functionCall parts. This is required for tools to work "
-        "correctly, "
-        "and missing thought_signature may lead to degraded model performance. Additional data, function call "
-        "`default_api:get_weather` , position 2. Please refer to "
-        "https://ai.google.dev/gemini-api/docs/thought-signatures "
-        "for more details."
+        "correctly, and missing thought_signature may lead to degraded model performance. Additional data, function "
+        "call `default_api:get_weather` , position 2. Please refer to "
+        "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
     )
     return Case(says, ask(HI, call(), result(), path=THREE), ask(HI, thought(talk), result(), path=THREE))
 
@@ -78,23 +76,20 @@ CASES: dict[str, Maker] = {
     ),
     "key_missing": of(
         "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or "
-        "other form "
-        "of API consumer identity to call this API.",
+        "other form of API consumer identity to call this API.",
         ask()._replace(headers={"x-goog-api-key": None, "authorization": None}),
         status=403,
     ),
     "model_unknown": of(
         "models/gemini-9 is not found for API version v1beta, or is not supported for generateContent. Call "
-        "ListModels to "
-        "see the list of available models and their supported methods.",
+        "ListModels to see the list of available models and their supported methods.",
         ask(path="/v1beta/models/gemini-9:generateContent"),
         status=404,
     ),
     "malformed": of("Request contains an invalid argument.", ask(contents=["hello"])),
     "field_unknown": of(
         "Invalid JSON payload received. Unknown name \"thoughtSignature\" at 'contents[1].parts[0].function_call': "
-        "Cannot "
-        "find field.",
+        "Cannot find field.",
         ask(
             HI,
             {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "thoughtSignature": "x"}}]},
@@ -117,10 +112,8 @@ CASES: dict[str, Maker] = {
     ),
     "tool_name_pattern": of(
         "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name. Must start with a "
-        "letter or "
-        "an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), "
-        "with a "
-        "maximum length of 64.\n",
+        "letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or "
+        "dashes (-), with a maximum length of 64.\n",
         ask(tools=[{"functionDeclarations": [{"name": "1st"}]}]),
         ask(tools=TOOLS),
     ),

@@ -1,4 +1,4 @@
-"""The doubles' socket: what the HTTP server makes of it depends on what it says of itself."""
+"""The simulators' socket: what the HTTP server makes of it depends on what it says of itself."""
 
 import socket
 

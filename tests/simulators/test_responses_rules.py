@@ -57,8 +57,7 @@ def reasoning_altered(talk: Talk) -> Case:
     broken = {**reasoning, "encrypted_content": sealed[:40] + "AAAA" + sealed[44:]}
     says = (
         f"The encrypted content {sealed[:4]}...{sealed[-4:]} could not be verified. Reason: Encrypted content could "
-        f"not be "
-        "decrypted or parsed."
+        "not be decrypted or parsed."
     )
     return Case(says, ask(HI, broken, call, output([call])), ask(HI, reasoning, call, output([call])))
 
@@ -68,8 +67,7 @@ def item_not_kept(talk: Talk) -> Case:
     bare = without(reasoning, "encrypted_content")
     says = (
         f"Item with id '{reasoning['id']}' not found. Items are not persisted when `store` is set to false. Try again "
-        f"with "
-        "`store` set to true, or remove this item from your input."
+        "with `store` set to true, or remove this item from your input."
     )
     broken, mended = (ask(HI, item, call, output([call]), store=False) for item in (bare, reasoning))
     return Case(says, broken, mended, 404)
@@ -100,10 +98,9 @@ def response_unknown(talk: Talk) -> Case:
 
 CASES: dict[str, Maker] = {
     "bad_json": of(
-        "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
-        "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble "
-        "figuring "
-        "out how to fix this, please contact us through our help center at help.openai.com.)",
+        "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP "
+        "library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you "
+        "have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
         Ask(PATH, {}, raw=BAD),
     ),
     "key_missing": of(RULES["key_missing"].text, ask()._replace(headers={"authorization": None}), status=401),
@@ -125,9 +122,8 @@ CASES: dict[str, Maker] = {
         ask(tools=[TOOL]),
     ),
     "too_long": of(
-        "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string with "
-        "length "
-        "94 instead.",
+        "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string "
+        "with length 94 instead.",
         ask(HI, {**CALL, "call_id": "c" * 94}, {**OUTPUT, "call_id": "c" * 94}),
         ask(HI, {**CALL, "call_id": "c" * 64}, {**OUTPUT, "call_id": "c" * 64}),
     ),

@@ -16,7 +16,7 @@ from tests.sweeps.orders import Said
 
 
 class Wire(NamedTuple):
-    """One wire as one provider speaks it. ``serves`` is its double's name."""
+    """One wire as one provider speaks it. ``serves`` is its simulator's name."""
 
     name: str
     model: str
@@ -86,7 +86,7 @@ _RUN = re.compile(r"Run ([\w-]+):")
 
 
 def exchanges_by_run(server: Server) -> dict[str, list[Exchange]]:
-    """The model calls that reached the double, by the run whose task stands in them."""
+    """The model calls that reached the simulator, by the run whose task stands in them."""
     found: dict[str, list[Exchange]] = {}
     for exchange in server.exchanges:
         named = _RUN.search(json.dumps(exchange.body)) if exchange.number else None

@@ -1,4 +1,4 @@
-"""``ullage demo``: a scripted agent at work on a small window, against a strict double of a provider over HTTP.
+"""``ullage demo``: a scripted agent at work on a small window, against a strict simulator of a provider over HTTP.
 
 Everything but the model's words is real: requests go over HTTP to the simulator, which counts them with a tokenizer
 and numbers of its own that nobody here knows; the session lives in a SQLite file; a message is sent while tools run,

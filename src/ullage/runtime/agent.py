@@ -75,8 +75,8 @@ class Agent:
     read already can be given instead. They are a ceiling: a session can only narrow
     tools, root, budgets and the like (docs/security.md). With ``yields`` a session's own model, window and other
     harmless settings win over them: for a server, whose own settings are where all its sessions begin. What sessions
-    learn about a model is kept for later ones, unless it is a cloud provider's double on this machine; ``learns`` says
-    otherwise. Keys come from the environment alone. ``strategies`` are tried in this order
+    learn about a model is kept for later ones, unless it is a cloud provider's simulator on this machine;
+    ``learns`` says otherwise. Keys come from the environment alone. ``strategies`` are tried in this order
     when a session has to become smaller (docs/compaction.md). Raises ``SettingError``.
     """
 
@@ -259,7 +259,7 @@ class Agent:
         self._system(settings)
 
     def learns(self, settings: Settings) -> bool:
-        """Whether what a session with these settings learns is worth keeping: not from a provider's double."""
+        """Whether what a session with these settings learns is worth keeping: not from a provider's simulator."""
         if self._may_learn is not None or not settings.model:
             return bool(self._may_learn) and bool(settings.model)
         provider, _ = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)

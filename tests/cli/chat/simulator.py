@@ -39,8 +39,8 @@ async def talking(
     """
     given: dict[str, Any] = {"root": place, **({"tools": settings.pop("tools")} if "tools" in settings else {})}
     with running(read({"server": {"delay_s": delay_s}, "answers": list(answers)})) as server:
-        double = Simulated(MODEL, {"ANTHROPIC_API_KEY": "simulated", "ANTHROPIC_BASE_URL": server.url("anthropic")})
-        environment = environment_for({}, double)
+        simulator = Simulated(MODEL, {"ANTHROPIC_API_KEY": "simulated", "ANTHROPIC_BASE_URL": server.url("anthropic")})
+        environment = environment_for({}, simulator)
         agent = Agent(environment=environment, store=place / "sessions.db", config=False, **given)
         shared = await agent.enter()
         try:

@@ -21,7 +21,7 @@ from ullage.cli.parser import parser
 from ullage.errors import SessionNotFound
 from ullage.runtime.agent import Agent
 
-DOUBLE = Simulated("anthropic:claude-sonnet-4-6", {"ANTHROPIC_API_KEY": "simulated"})
+SIMULATOR = Simulated("anthropic:claude-sonnet-4-6", {"ANTHROPIC_API_KEY": "simulated"})
 
 
 def test_what_changes_things_asks_first_unless_somebody_says_otherwise() -> None:
@@ -33,7 +33,7 @@ def test_what_changes_things_asks_first_unless_somebody_says_otherwise() -> None
 
 
 def test_with_a_simulator_no_other_key_can_be_reached() -> None:
-    held = environment_for({"OPENAI_API_KEY": "real", "ANTHROPIC_API_KEY": "real", "HOME": "/h"}, DOUBLE)
+    held = environment_for({"OPENAI_API_KEY": "real", "ANTHROPIC_API_KEY": "real", "HOME": "/h"}, SIMULATOR)
     assert "real" not in held.values()
     assert held["ANTHROPIC_API_KEY"] == "simulated"
     assert held["HOME"] == "/h"
@@ -43,11 +43,11 @@ def test_what_runs_and_where_is_the_launch_s_and_the_model_is_stored_with_the_se
     words = ("--model", "ollama:b", "--tools", "read,shell", "--window", "20k", "--root", str(tmp_path))
     args = parser().parse_args(["chat", *words, "--base-url", "http://h/v1", "--store", str(tmp_path / "s.db")])
     assert session_settings(args) == {"model": "ollama:b", "window": 20_000}
-    settings = agent_of(args, DOUBLE).settings
+    settings = agent_of(args, SIMULATOR).settings
     assert (settings.tools, settings.root, settings.base_url) == (("read", "shell"), tmp_path, "http://h/v1")
     assert session_settings(parser().parse_args(["chat"])) == {}
     none = parser().parse_args(["chat", "--tools", "none", "--store", str(tmp_path / "s.db")])
-    assert agent_of(none, DOUBLE).settings.tools == ()
+    assert agent_of(none, SIMULATOR).settings.tools == ()
 
 
 def test_the_command_that_resumes_a_session_names_what_the_session_does_not_keep(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_what_lacks_is_said_with_the_variable_that_holds_it() -> None:
 
 def test_the_agent_reads_the_instructions_of_the_place(tmp_path: Path) -> None:
     args = parser().parse_args(["chat", "--store", str(tmp_path / "s.db"), "--system", "Be brief."])
-    agent = agent_of(args, DOUBLE)
+    agent = agent_of(args, SIMULATOR)
     assert agent.settings.instructions == ("AGENTS.md",)
     assert agent.settings.system == "Be brief."
 
@@ -91,12 +91,12 @@ async def test_continue_takes_the_newest_and_what_is_said_changes_it(tmp_path: P
         newer = await talk.host.begin("newer", {"model": "anthropic:claude-haiku-4-5"})
         await newer.ask("hello")
         args = parser().parse_args(["chat", "--continue", "--window", "20k"])
-        session = await opened(talk.host, args, DOUBLE)
+        session = await opened(talk.host, args, SIMULATOR)
         assert session.id == "newer"
         assert (await session.look()).ledger.loop.settings["window"] == 20_000
-        begun = await opened(talk.host, parser().parse_args(["chat", "--session", "mine"]), DOUBLE)
+        begun = await opened(talk.host, parser().parse_args(["chat", "--session", "mine"]), SIMULATOR)
         assert begun.id == "mine"
-        assert (await begun.look()).ledger.loop.settings["model"] == DOUBLE.model
+        assert (await begun.look()).ledger.loop.settings["model"] == SIMULATOR.model
 
 
 async def test_continue_without_any_session_says_so(tmp_path: Path) -> None:
@@ -104,4 +104,4 @@ async def test_continue_without_any_session_says_so(tmp_path: Path) -> None:
         await talk.host.forget("gone")
         await talk.store.delete("gone")
         with pytest.raises(SessionNotFound, match="begins one"):
-            await opened(talk.host, parser().parse_args(["chat", "--continue"]), DOUBLE)
+            await opened(talk.host, parser().parse_args(["chat", "--continue"]), SIMULATOR)

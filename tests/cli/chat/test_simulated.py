@@ -146,8 +146,8 @@ def test_files_of_a_named_root_are_read_instead_of_the_invented_ones(tmp_path: P
 def test_with_a_simulator_no_real_provider_can_be_reached(data: Path) -> None:
     users = {name: f"https://real.example/{name}" for one in PROVIDERS for name in (*one.key_env, *one.url_env)}
     others = {"ULLAGE_BASE_URL": "https://real.example", "ULLAGE_API_KEY": "real", "HOME": "/h"}
-    with simulated() as double:
-        held = double.within({**users, **others})
+    with simulated() as simulator:
+        held = simulator.within({**users, **others})
         assert not any("real.example" in value or value == "real" for value in held.values())
         assert held["HOME"] == "/h"
         for provider in PROVIDERS:
@@ -180,11 +180,11 @@ def test_a_scenario_without_the_simulator_is_an_error_for_serve_too(tmp_path: Pa
 
 
 async def test_the_simulated_model_answers_under_the_providers_own_names(data: Path) -> None:
-    with simulated() as double:
-        agent = Agent(environment=double.environment, config=False)
+    with simulated() as simulator:
+        agent = Agent(environment=simulator.environment, config=False)
         assert agent.settings.model == MODEL
         for model in ("", "openai:gpt-5", "gemini:gemini-2.5-flash"):
-            other = Agent(model, environment=double.environment, config=False)
+            other = Agent(model, environment=simulator.environment, config=False)
             assert "You said: again" in (await other.ask("again")).text
 
 

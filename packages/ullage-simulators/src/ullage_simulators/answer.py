@@ -25,9 +25,8 @@ class Answer:
     """One answer of a model, in the order reasoning, ``extra``, text, calls.
 
     ``redacted``: the reasoning comes encrypted (Anthropic). ``stop``: ``length``, ``filter`` or ``refusal`` instead of
-    the
-    natural end. ``iterations``: sampling passes the provider makes and sums in its bill. ``extra``: items of a kind no
-    client knows, sent as they are.
+    the natural end. ``iterations``: sampling passes the provider makes and sums in its bill. ``extra``: items of a
+    kind no client knows, sent as they are.
     """
 
     reasoning: str = ""

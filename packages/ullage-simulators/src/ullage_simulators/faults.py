@@ -27,10 +27,9 @@ KINDS: tuple[str, ...] = get_args(FaultKind)
 class Fault:
     """One fault.
 
-    ``request`` counts generating requests of the run from 1, 0 is every one; ``path`` limits it to paths that begin so.
-    ``at`` is the byte of the answer's body for ``cut``, ``hang`` and ``reset``. ``status`` and ``retry_after_s``
-    belong to
-    ``status``; ``seconds`` to ``slow`` (before each event), ``hang`` (as long at most) and ``late-usage``.
+    ``request`` counts generating requests of the run from 1, 0 is every one; ``path`` limits it to paths that begin
+    so. ``at`` is the byte of the answer's body for ``cut``, ``hang`` and ``reset``. ``status`` and ``retry_after_s``
+    belong to ``status``; ``seconds`` to ``slow`` (before each event), ``hang`` (as long at most) and ``late-usage``.
     """
 
     kind: FaultKind

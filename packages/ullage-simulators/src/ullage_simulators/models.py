@@ -1,4 +1,4 @@
-"""The models the doubles serve: windows, what they ask of a request, and what they count of earlier reasoning.
+"""The models the simulators serve: windows, what they ask of a request, and what they count of earlier reasoning.
 
 ``loop`` and ``turns``: is reasoning that came back counted inside a tool loop, and after a user message? Where it was
 measured, n is the number of recorded pairs of calls behind it; the values that differed between deployments of one

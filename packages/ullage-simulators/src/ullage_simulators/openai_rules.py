@@ -16,22 +16,19 @@ MAX_BODY_BYTES: Final = 512_000_000
 
 SHARED: Final[Mapping[str, Rule]] = {
     "bad_json": Rule(
-        "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
-        "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble "
-        "figuring "
-        "out how to fix this, please contact us through our help center at help.openai.com.)",
+        "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP "
+        "library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you "
+        "have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
         _NEXTCHAT,
     ),
     "body_too_large": Rule(
         "Request body is too large: the maximum is {limit} bytes.", OWN, 413, code="request_too_large"
     ),
     "key_missing": Rule(
-        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
-        "(i.e. "
-        "Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're accessing the API "
-        "from your "
-        "browser and are prompted for a username and password. You can obtain an API key from "
-        "https://platform.openai.com/account/api-keys.",
+        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer "
+        "auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're "
+        "accessing the API from your browser and are prompted for a username and password. You can obtain an API "
+        "key from https://platform.openai.com/account/api-keys.",
         _ERRORS,
         401,
     ),
@@ -60,8 +57,7 @@ SHARED: Final[Mapping[str, Rule]] = {
     ),
     "too_long": Rule(
         "Invalid '{path}': string too long. Expected a string with maximum length {limit}, but got a string with "
-        "length {size} "
-        "instead.",
+        "length {size} instead.",
         "https://github.com/AnswerDotAI/fastllm/issues/45",
         code="string_above_max_length",
         param="{path}",

@@ -18,8 +18,8 @@ class Piece:
     """One counted piece.
 
     ``framing`` names the number of ``Drawn`` it costs beside its ``text``; ``hidden`` are tokens nobody can see,
-    counted
-    as they are. ``reasoning`` may be left out by the model's rules. A cache is written behind a ``marked`` piece.
+    counted as they are. ``reasoning`` may be left out by the model's rules. A cache is written behind a ``marked``
+    piece.
     """
 
     text: str = ""

@@ -16,8 +16,7 @@ class Rule(NamedTuple):
     """One thing a provider refuses.
 
     ``text`` is its answer with named gaps; ``source`` is the page or issue the words were read in. ``kind``, ``code``
-    and
-    ``param`` are the fields of the error object, where the wire has them.
+    and ``param`` are the fields of the error object, where the wire has them.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""The doubles as an HTTP server on loopback: one process serves all wires, each under its own first path part."""
+"""The simulators as an HTTP server on loopback: one process serves all wires, each under its own first path part."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class App:
         first_part, _, rest = request.url.path.lstrip("/").partition("/")
         routed = self._route(first_part, request.method, f"/{rest}", request.query_params)
         if routed is None:
-            await _send(send, _Answer(404, [_body({"error": {"message": f"No double serves {request.url.path}."}})]))
+            await _send(send, _Answer(404, [_body({"error": {"message": f"No simulator serves {request.url.path}."}})]))
             return
         wire, endpoint = routed
         number = 0

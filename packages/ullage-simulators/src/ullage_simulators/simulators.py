@@ -1,4 +1,4 @@
-"""The doubles by name: the first part of their paths."""
+"""The simulators by name, which is the first part of their paths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Counts o200k tokens with bpe-openai's compiled module, which is loaded without the package around it.
 
-The doubles bring their own few lines for this: one that counted with the code it is there to check would agree with
-that code's mistakes.
+Ullage counts with the same vocabulary through code of its own: a simulator that used
+that code would share its mistakes.
 """
 
 from __future__ import annotations

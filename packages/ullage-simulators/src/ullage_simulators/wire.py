@@ -1,4 +1,4 @@
-"""What every double has to say for its wire, and the call it says it about."""
+"""What every simulator has to say for its wire, and the call it says it about."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Memory:
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way through a double."""
+    """One request on its way through a simulator."""
 
     memory: Memory
     endpoint: Endpoint
@@ -94,7 +94,7 @@ class Call:
 
 
 class Wire(ABC):
-    """One provider's double. ``name`` is the first part of its paths, ``family`` that of its models."""
+    """One provider's simulator. ``name`` is the first part of its paths, ``family`` that of its models."""
 
     name: str
     family: ClassVar[str]

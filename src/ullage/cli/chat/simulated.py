@@ -1,4 +1,4 @@
-"""A model without a key: a strict double of a provider in this process, for trying things out.
+"""A model without a key: a strict simulator of a provider in this process, for trying things out.
 
 Everything a simulated session touches is apart from the user's own: the store, what is learnt of models, the files that
 the tools see, and the addresses of all providers.
@@ -42,7 +42,7 @@ _REPLACED: Final = frozenset({"ULLAGE_API_KEY", "ULLAGE_BASE_URL", "ULLAGE_WIRE"
 
 
 class Simulated(NamedTuple):
-    """The model to begin with, and the variables that lead every provider to the doubles."""
+    """The model to begin with, and the variables that lead every provider to the simulators."""
 
     model: str
     environment: Mapping[str, str]
@@ -56,7 +56,7 @@ class Simulated(NamedTuple):
 
 @contextmanager
 def simulated(scenario_file: str = "", *, root: str | None = None, base_url: str = "") -> Iterator[Simulated]:
-    """Serve the double as long as the block lasts.
+    """Serve the simulator as long as the block lasts.
 
     ``root`` is the directory of the tools where the command line names one. Without it and without a scenario they see
     a few invented files.

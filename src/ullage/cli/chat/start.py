@@ -39,20 +39,20 @@ def run(args: argparse.Namespace) -> int:
     if full:
         require_textual()
     with ExitStack() as stack:
-        double: Simulated | None = None
+        simulator: Simulated | None = None
         if args.simulate:
-            double = stack.enter_context(simulated(args.scenario, root=args.root, base_url=args.base_url))
-        agent = agent_of(args, double)
+            simulator = stack.enter_context(simulated(args.scenario, root=args.root, base_url=args.base_url))
+        agent = agent_of(args, simulator)
         settings = session_settings(args)
         warn_of(agent, yes=args.yes and not full)
-        if double is None and not (args.session or args.go_on):
+        if simulator is None and not (args.session or args.go_on):
             why = lacking(agent, settings, environment_for(os.environ, None))
             if why:
                 if not full or not wants_simulator(why):
                     raise no_model(why)
                 args.simulate, args.model = True, ""
                 return run(args)
-        return asyncio.run(_talk(agent, args, double, full=full))
+        return asyncio.run(_talk(agent, args, simulator, full=full))
 
 
 def is_full_screen(environment: Mapping[str, str]) -> bool:
@@ -80,11 +80,11 @@ def wants_simulator(why: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-async def _talk(agent: Agent, args: argparse.Namespace, double: Simulated | None, *, full: bool) -> int:
+async def _talk(agent: Agent, args: argparse.Namespace, simulator: Simulated | None, *, full: bool) -> int:
     shared = await agent.enter()
     try:
         async with Host(agent, idle_s=math.inf) as host:  # the one that is looked at may rest for hours
-            session = await opened(host, args, double)
+            session = await opened(host, args, simulator)
             if not full:
                 return await converse(session, shared.store, shared.environment, yes=args.yes)
             name = await _full_screen(host, shared.store, session, shared.environment)

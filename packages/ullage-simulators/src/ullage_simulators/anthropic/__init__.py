@@ -1,1 +1,1 @@
-"""The double of Anthropic's Messages API."""
+"""The simulator of Anthropic's Messages API."""

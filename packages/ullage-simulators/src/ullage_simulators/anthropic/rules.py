@@ -32,15 +32,13 @@ RULES: Final[Mapping[str, Rule]] = {
     "no_messages": Rule("messages: at least one message is required", f"{_DOCS}api/messages"),
     "role_unknown": Rule("messages.{i}.role: Input should be 'user' or 'assistant'", f"{_DOCS}api/messages"),
     "role_system": Rule(
-        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
-        "an "
-        "input message role.",
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
+        "as an input message role.",
         f"{_DOCS}api/messages",
     ),
     "block_unknown": Rule(
         "messages.{i}.content.{j}: Input tag '{tag}' found using 'type' does not match any of the expected tags: "
-        "'document', "
-        "'image', 'redacted_thinking', 'search_result', 'text', 'thinking', 'tool_result', 'tool_use'",
+        "'document', 'image', 'redacted_thinking', 'search_result', 'text', 'thinking', 'tool_result', 'tool_use'",
         f"{_DOCS}api/messages",
     ),
     "text_empty": Rule("{where}: text content blocks must be non-empty", _EMPTY),
@@ -48,14 +46,12 @@ RULES: Final[Mapping[str, Rule]] = {
     "content_empty": Rule("messages.{i}: user messages must have non-empty content", _EMPTY),
     "call_without_result": Rule(
         "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
-        "`tool_use` block "
-        "must have a corresponding `tool_result` block in the next message.",
+        "`tool_use` block must have a corresponding `tool_result` block in the next message.",
         f"{_CLAUDE_CODE}5989",
     ),
     "result_without_call": Rule(
         "messages.{i}.content.{j}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` "
-        "block must "
-        "have a corresponding `tool_use` block in the previous message.",
+        "block must have a corresponding `tool_use` block in the previous message.",
         f"{_CLAUDE_CODE}13460",
     ),
     "result_twice": Rule(
@@ -95,9 +91,8 @@ RULES: Final[Mapping[str, Rule]] = {
         f"{_CLAUDE_CODE}56708",
     ),
     "thinking_edited": Rule(
-        "messages.{i}.content.{j}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
-        "modified. "
-        "These blocks must remain as they were in the original response.",
+        "messages.{i}.content.{j}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot "
+        "be modified. These blocks must remain as they were in the original response.",
         f"{_CLAUDE_CODE}63404",
     ),
     "thinking_last": Rule(
@@ -106,25 +101,20 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "thinking_not_first": Rule(
         "messages.{i}.content.0: If an assistant message contains any thinking blocks, the first block must be "
-        "`thinking` or "
-        "`redacted_thinking`. Found `{found}`.",
+        "`thinking` or `redacted_thinking`. Found `{found}`.",
         "https://github.com/lbjlaq/Antigravity-Manager/issues/690",
     ),
     "thinking_left_out": Rule(
         "messages.{i}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When "
-        "`thinking` is "
-        "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of "
-        "`tool_use` and "
-        "`tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
-        "requirement, "
-        "disable `thinking`. Please consult our documentation at "
+        "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the "
+        "lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from "
+        "previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at "
         "https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
         "https://github.com/lbjlaq/Antigravity-Manager/issues/139",
     ),
     "prefix_changed": Rule(
         "messages.{i}.content.{j}: Invalid `signature` in `thinking` block. The block is bound to a different "
-        "conversation. "
-        'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".',
+        'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".',
         f"{_DOCS}build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
     ),
     "binding_without_beta": Rule(

@@ -1,1 +1,1 @@
-"""The double of OpenAI-compatible Chat Completions."""
+"""The simulator of OpenAI-compatible Chat Completions."""

@@ -17,18 +17,16 @@ _MISTRAL: Final = (
 RULES: Final[Mapping[str, Rule]] = {
     **SHARED,
     "bad_json": Rule(
-        "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
-        "include "
-        "trailing commas, missing closing brackets, missing quotation marks, etc.)",
+        "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common "
+        "errors include trailing commas, missing closing brackets, missing quotation marks, etc.)",
         QUOTED,
     ),
     "model_unknown": Rule(
         "The model `{model}` does not exist or you do not have access to it.", _ERRORS, 404, code="model_not_found"
     ),
     "call_without_result": Rule(
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-        "The "
-        "following tool_call_ids did not have response messages: {ids}",
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+        "'tool_call_id'. The following tool_call_ids did not have response messages: {ids}",
         "https://github.com/sdcb/chats/pull/132",
         param="messages.[{i}].role",
     ),
@@ -61,8 +59,7 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "too_many_tokens": Rule(
         "This model's maximum context length is {window} tokens. However, your messages resulted in {count} tokens. "
-        "Please "
-        "reduce the length of the messages.",
+        "Please reduce the length of the messages.",
         "https://github.com/webtimemachine/wtm2/issues/579",
         code="context_length_exceeded",
         param="messages",
@@ -164,10 +161,8 @@ OPENROUTER: Final[Mapping[str, Rule]] = {
     ),
     "too_many_tokens": Rule(
         "This endpoint's maximum context length is {window} tokens. However, you requested about {total} tokens "
-        "({count} of "
-        'text input, {asked} in the output). Please reduce the length of either one, or use the "middle-out" '
-        "transform to "
-        "compress your prompt automatically.",
+        "({count} of text input, {asked} in the output). Please reduce the length of either one, or use the "
+        '"middle-out" transform to compress your prompt automatically.',
         "https://github.com/refly-ai/refly/issues/1177",
     ),
 }
@@ -209,8 +204,7 @@ VLLM: Final[Mapping[str, Rule]] = {
 AZURE: Final[Mapping[str, Rule]] = {
     "options_refused": Rule(
         "Extra parameters ['stream_options'] are not allowed when extra-parameters is not set or set to be 'error'. "
-        "Set "
-        "extra-parameters to 'pass-through' to pass to the model.",
+        "Set extra-parameters to 'pass-through' to pass to the model.",
         "https://github.com/CherryHQ/cherry-studio/issues/9214",
     ),
 }

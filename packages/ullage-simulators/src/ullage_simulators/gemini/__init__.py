@@ -1,1 +1,1 @@
-"""The double of Google's generateContent."""
+"""The simulator of Google's generateContent."""

@@ -23,8 +23,7 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "key_missing": Rule(
         "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or "
-        "other form "
-        "of API consumer identity to call this API.",
+        "other form of API consumer identity to call this API.",
         "https://ai.google.dev/gemini-api/docs/troubleshooting",
         403,
         "PERMISSION_DENIED",
@@ -36,9 +35,8 @@ RULES: Final[Mapping[str, Rule]] = {
         code="API_KEY_INVALID",
     ),
     "model_unknown": Rule(
-        "models/{model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels "
-        "to see "
-        "the list of available models and their supported methods.",
+        "models/{model} is not found for API version v1beta, or is not supported for generateContent. Call "
+        "ListModels to see the list of available models and their supported methods.",
         "https://github.com/google/adk-python/issues/200",
         404,
         "NOT_FOUND",
@@ -68,11 +66,9 @@ RULES: Final[Mapping[str, Rule]] = {
         kind=_INVALID,
     ),
     "tool_name_pattern": Rule(
-        "* GenerateContentRequest.tools[{i}].function_declarations[{j}].name: Invalid function name. Must start with "
-        "a letter "
-        "or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), "
-        "with a "
-        "maximum length of 64.\n",
+        "* GenerateContentRequest.tools[{i}].function_declarations[{j}].name: Invalid function name. Must start "
+        "with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), "
+        "or dashes (-), with a maximum length of 64.\n",
         "https://github.com/cline/cline/issues/7339",
         kind=_INVALID,
     ),
@@ -99,9 +95,8 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "signature_missing": Rule(
         "Function call is missing a thought_signature in functionCall parts. This is required for tools to work "
-        "correctly, and "
-        "missing thought_signature may lead to degraded model performance. Additional data, function call "
-        "`default_api:{name}` , position {position}. Please refer to "
+        "correctly, and missing thought_signature may lead to degraded model performance. Additional data, function "
+        "call `default_api:{name}` , position {position}. Please refer to "
         "https://ai.google.dev/gemini-api/docs/thought-signatures for more details.",
         "https://github.com/manthanabc/paws/issues/103",
         kind=_INVALID,

@@ -1,1 +1,1 @@
-"""The double of OpenAI's Responses API."""
+"""The simulator of OpenAI's Responses API."""

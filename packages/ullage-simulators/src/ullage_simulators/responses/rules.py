@@ -40,15 +40,13 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "reasoning_altered": Rule(
         "The encrypted content {start}...{end} could not be verified. Reason: Encrypted content could not be "
-        "decrypted or "
-        "parsed.",
+        "decrypted or parsed.",
         "https://github.com/Wei-Shaw/sub2api/issues/2863",
         code="invalid_encrypted_content",
     ),
     "item_not_kept": Rule(
-        "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with `store` "
-        "set to "
-        "true, or remove this item from your input.",
+        "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with "
+        "`store` set to true, or remove this item from your input.",
         "https://github.com/continuedev/continue/issues/9101",
         404,
         param="input",

@@ -1,8 +1,7 @@
 """A Responses answer as one object and as events.
 
 Source of the event shapes: openai 3.52, ``types/responses/*_event.py``. ``encrypted_content`` in an item's ``added``
-event
-may be incomplete (``response_reasoning_item.py``); here it always is.
+event may be incomplete (``response_reasoning_item.py``); here it always is.
 """
 
 from __future__ import annotations

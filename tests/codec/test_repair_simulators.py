@@ -1,4 +1,4 @@
-"""The validator against doubles that are as strict as the providers: no repaired request is refused."""
+"""The validator against simulators that are as strict as the providers: no repaired request is refused."""
 
 import os
 from collections import Counter
@@ -35,16 +35,16 @@ TARGETS = (
     ("generateContent", "google", "gemini-2.5-pro", "gemini"),
     ("generateContent", "google", "gemini-3-flash-preview", "gemini"),
 )
-DOUBLES = simulators()
+SIMULATORS = simulators()
 
 
-def refusal_of(request: Request, double: str) -> str:
-    """Why the double refuses the request; empty where it does not."""
+def refusal_of(request: Request, simulator: str) -> str:
+    """Why the simulator refuses the request; empty where it does not."""
     encoded = encode(request)
     path, _, query = encoded.path.partition("?")
     asked = dict(one.split("=") for one in query.split("&") if one)
     version = "/v1beta" if request.wire == "generateContent" else "/v1"
-    found = ((wire, wire.route("POST", version + path, asked)) for wire in DOUBLES[double])
+    found = ((wire, wire.route("POST", version + path, asked)) for wire in SIMULATORS[simulator])
     wire, endpoint = next((wire, endpoint) for wire, endpoint in found if endpoint is not None)
     scenario = Scenario()
     memory = Memory(scenario, 0)
@@ -59,27 +59,27 @@ def refusal_of(request: Request, double: str) -> str:
 
 
 def case(seed: int) -> tuple[Request, str]:
-    wire, provider, model, double = TARGETS[seed % len(TARGETS)]
+    wire, provider, model, simulator = TARGETS[seed % len(TARGETS)]
     request = replace(broken_request(seed), wire=wire, provider=provider, model=model, params={})
-    return unforged(request), double
+    return unforged(request), simulator
 
 
 @pytest.mark.slow
 def test_no_double_refuses_a_repaired_history() -> None:
     for seed in range(CASES):
-        request, double = case(seed)
-        assert refusal_of(repair(request).request, double) == "", f"seed {seed}, {double}"
+        request, simulator = case(seed)
+        assert refusal_of(repair(request).request, simulator) == "", f"seed {seed}, {simulator}"
 
 
 def test_the_doubles_refuse_most_of_them_unrepaired() -> None:
     refused: Counter[str] = Counter()
     for seed in range(640):
-        request, double = case(seed)
+        request, simulator = case(seed)
         try:
-            said = refusal_of(request, double)
+            said = refusal_of(request, simulator)
         except (ValueError, RecursionError):  # it can't even be written down
             said = "unwritable"
         if said:
-            refused[double] += 1
+            refused[simulator] += 1
     assert refused.total() > 500
-    assert len(refused) == len({double for *_, double in TARGETS})
+    assert len(refused) == len({simulator for *_, simulator in TARGETS})
