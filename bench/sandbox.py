@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from ullage.tools.command_environment import clean_environment
-from ullage.tools.processes import Command, run_command
+from ullage.tools.processes import ProcessSpec, run_command
 from ullage.tools.sandbox import Sandbox
 
 ROUNDS = 25
@@ -36,7 +36,7 @@ async def main() -> None:
             taken["no launcher"].append(time.perf_counter() - start)
             for name, sandbox in WAYS.items():
                 start = time.perf_counter()
-                command = sandbox.confined(Command(("/bin/bash", "-c", "true"), root, env))
+                command = sandbox.confined(ProcessSpec(("/bin/bash", "-c", "true"), root, env))
                 await run_command(command, len, timeout_s=30)
                 taken[name].append(time.perf_counter() - start)
     off = statistics.median(taken["off"])

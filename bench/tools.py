@@ -18,12 +18,12 @@ from typing import Any
 
 from ullage.messages import Tool
 from ullage.tools.functions import tool
-from ullage.tools.processes import Command, run_command
-from ullage.tools.results import fit
+from ullage.tools.processes import ProcessSpec, run_command
+from ullage.tools.result_budget import fit
 from ullage.tools.running import run_call
 from ullage.tools.search import Query, search
 from ullage.tools.threads import in_thread
-from ullage.tools.tool import AgentTool, Output, Surroundings
+from ullage.tools.tool import AgentTool, Output, ToolContext
 
 CALLS = 1_000
 TEXTS: Mapping[str, Callable[[], str]] = {
@@ -34,7 +34,7 @@ TEXTS: Mapping[str, Callable[[], str]] = {
 
 
 class Memory:
-    """Surroundings that keep nothing."""
+    """ToolContext that keep nothing."""
 
     session, call_id, root = "s", "c", Path()
 
@@ -68,7 +68,7 @@ async def longest_wait(work: Callable[[], Awaitable[object]]) -> tuple[float, fl
 async def kept(text: str) -> None:
     """A call that gives this text, and its result cut."""
 
-    async def give(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def give(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         return Output(text)
 
     ran = await run_call(AgentTool(declaration=Tool(name="give"), run=give), "{}", Memory())
@@ -106,7 +106,7 @@ async def programs() -> None:
         print(f"a search of an empty directory: {time.perf_counter() - begin:.3f} s")
         lines = {"a command": "sleep 1000", "one that ignores TERM": "trap '' TERM; sleep 1000; sleep 1000"}
         for name, line in lines.items():
-            command = Command(("/bin/sh", "-c", line), Path(directory), dict(os.environ))
+            command = ProcessSpec(("/bin/sh", "-c", line), Path(directory), dict(os.environ))
             task = asyncio.ensure_future(run_command(command, print, timeout_s=60))
             await asyncio.sleep(0.2)
             task.cancel()

@@ -23,7 +23,7 @@ from ullage_simulators.scenario import read
 from ullage.runtime.agent import Agent
 from ullage.server.app import application
 from ullage.server.guard import LOOPBACK
-from ullage.server.serving import Server, listener, url_of
+from ullage.server.serving import HttpServer, listener, url_of
 
 IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -167,7 +167,7 @@ async def served(place: Path) -> AsyncIterator[str]:
                 await session.ask(said)
                 if name == "slow":
                     await session.ask(SECOND)
-        server = Server(application(agent, names=LOOPBACK))
+        server = HttpServer(application(agent, names=LOOPBACK))
         serving = asyncio.create_task(server.serve(sockets=[bound]))
         try:
             yield url_of(bound)

@@ -19,7 +19,7 @@ from ullage.events import Event, TurnEnded, TurnPaused
 from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
-from ullage.server.standing import standing
+from ullage.server.session_state import session_state
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Checkpoint, DraftPiece, Lease
 from ullage.tools.functions import tool
@@ -126,7 +126,7 @@ def agent_with(store: SqliteStore, server: Server, tools: Sequence[Any] = (look,
 async def judged(session: Session, server: Server) -> None:
     result = await answered(session)
     assert result.reason == "finished" and result.text, result
-    state = await standing(session, await (await session.look()).ledger.store.about(session.id))
+    state = await session_state(session, await (await session.look()).ledger.store.about(session.id))
     assert (state.state, state.open) == ("idle", ())
     assert_calls_closed(await session.history())
     assert_accepted(server)
@@ -203,7 +203,7 @@ async def test_an_unexpected_exception_is_logged_recorded_and_raised_by_wait(
             (paused,) = of_kind(await session.history(), TurnPaused)
             assert paused.reason == "failed" and "send a message to try again" in paused.note
             about = await (await session.look()).ledger.store.about("s")
-            state = await standing(session, about)
+            state = await session_state(session, about)
             assert (state.state, state.paused, state.note) == ("waiting", "failed", paused.note)
             await session.resume()
             assert (await session.wait()).reason == "finished"
@@ -249,7 +249,7 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
         async with agent.session("s") as session:
             with pytest.raises(StoreUnavailable, match="full"):
                 await session.ask("Look, please.")
-            state = await standing(session, await store.about("s"))
+            state = await session_state(session, await store.about("s"))
             assert (state.state, state.note) == ("waiting", "The disk is full.")
             store.is_full = False
             assert (await session.ask("Once more, please.")).reason == "finished"

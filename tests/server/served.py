@@ -22,10 +22,10 @@ from ullage_simulators.scenario import Scenario, read
 
 from ullage.runtime.agent import Agent
 from ullage.server.app import application
-from ullage.server.connections import Streams, TimeLimits
+from ullage.server.connections import StreamSlots, TimeLimits
 from ullage.server.guard import LOOPBACK
 from ullage.server.metrics import Metrics, measured
-from ullage.server.serving import Server, listener, url_of
+from ullage.server.serving import HttpServer, listener, url_of
 from ullage.server.tokens import TokenStore
 from ullage.store.sqlite import SqliteStore
 
@@ -130,8 +130,8 @@ class Local(NamedTuple):
     agent: Agent
     store: SqliteStore
     metrics: Metrics
-    server: Server
-    streams: Streams
+    server: HttpServer
+    streams: StreamSlots
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def serving(
     with listener("127.0.0.1", 0) as listening:
         url = url_of(listening)
         made = application(agent, metrics=metrics, token=token, tokens=tokens, names=LOOPBACK)
-        server = Server(made, limits)
+        server = HttpServer(made, limits)
 
         async def live() -> None:
             try:

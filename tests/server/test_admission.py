@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.server.raw import exchange, request
 from tests.server.served import Local
-from ullage.server.admission import Head, host_name, origin_of, refusal
+from ullage.server.admission import RequestHead, host_name, origin_of, refusal
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -47,13 +47,13 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
     ],
 )
 def test_a_host_that_is_not_exactly_ours_is_refused(host: str) -> None:
-    found = refusal(Head("GET", "/", ((b"host", host.encode("utf-8")),)), LOOPBACK, ())
+    found = refusal(RequestHead("GET", "/", ((b"host", host.encode("utf-8")),)), LOOPBACK, ())
     assert found is not None and found.status == 403
 
 
 @pytest.mark.parametrize("host", ["localhost", "LocalHost:8801", "127.0.0.1:1", "[::1]", "[::1]:65535"])
 def test_our_own_names_are_taken_with_any_port(host: str) -> None:
-    assert refusal(Head("GET", "/", ((b"host", host.encode()),)), LOOPBACK, ()) is None
+    assert refusal(RequestHead("GET", "/", ((b"host", host.encode()),)), LOOPBACK, ()) is None
 
 
 @given(st.text(max_size=30))
@@ -73,7 +73,7 @@ def test_nothing_can_be_put_around_our_name(name: str, more: str) -> None:
 
 def origin(*values: str, host: str = "localhost:8801", scheme: str = "http", own: tuple[str, ...] = ()) -> bool:
     headers = ((b"host", host.encode()), *((b"origin", value.encode()) for value in values))
-    return refusal(Head("POST", "/v1/sessions", headers, scheme), LOOPBACK, own) is None
+    return refusal(RequestHead("POST", "/v1/sessions", headers, scheme), LOOPBACK, own) is None
 
 
 def test_exactly_one_origin_and_it_is_ours() -> None:
@@ -120,7 +120,7 @@ def test_a_proxy_s_address_is_ours_where_it_was_named() -> None:
 )
 def test_what_a_browser_says_of_the_site_counts(site: str, mode: str, method: str, path: str, is_taken: bool) -> None:
     headers = ((b"host", b"localhost"), (b"sec-fetch-site", site.encode()), (b"sec-fetch-mode", mode.encode()))
-    assert (refusal(Head(method, path, headers), LOOPBACK, ()) is None) is is_taken
+    assert (refusal(RequestHead(method, path, headers), LOOPBACK, ()) is None) is is_taken
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "TEXT/PLAIN; charset=utf-8", "application/x-www-form-urlencoded", ""])
@@ -149,7 +149,7 @@ def test_requests_from_other_sites_are_refused_over_the_wire(local: Local) -> No
 
 
 def head_of(*headers: tuple[bytes, bytes], path: str = "/") -> int:
-    found = refusal(Head("POST", path, ((b"host", b"localhost"), *headers)), LOOPBACK, ())
+    found = refusal(RequestHead("POST", path, ((b"host", b"localhost"), *headers)), LOOPBACK, ())
     return 0 if found is None else found.status
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.server.raw import connected, exchange, read_to_end, request
 from tests.server.served import Api, Local, patiently, process, serving
 from ullage.server.admission import HEAD_BYTES
-from ullage.server.connections import UNDER_WAY, Streams, TimeLimits, room
+from ullage.server.connections import UNDER_WAY, StreamSlots, TimeLimits, room
 
 JSON = "Content-Type: application/json"
 HASTY = TimeLimits(head_s=0.4, body_s=0.4, unread_s=0.6)
@@ -194,7 +194,7 @@ def test_streams_never_take_all_the_room(descriptors: int, used: int) -> None:
 
 
 def test_places_for_streams_are_given_back() -> None:
-    streams = Streams(total=3, of_one=2)
+    streams = StreamSlots(total=3, of_one=2)
     first, second = streams.take("a"), streams.take("a")
     assert streams.take("a") == "client"
     assert not isinstance(streams.take("b"), str)

@@ -10,7 +10,7 @@ import pytest
 from ullage_simulators import running
 
 from tests.server.served import Api, script, serving
-from ullage.server.answers import NewMessage
+from ullage.server.api_types import NewMessage
 from ullage.server.conversation import KEYS_KEPT, Keys, UnusableMessage
 
 

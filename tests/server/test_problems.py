@@ -20,7 +20,7 @@ from ullage.errors import (
     StoreUnavailable,
     UllageError,
 )
-from ullage.server.answers import Problem
+from ullage.server.api_types import Problem
 from ullage.server.problems import of_error, of_http_error
 
 

@@ -19,7 +19,7 @@ from ullage.meter.reading import Reading
 from ullage.runtime.agent import Agent
 from ullage.runtime.hooks import Hook
 from ullage.server.app import application
-from ullage.server.serving import Server, listener, url_of
+from ullage.server.serving import HttpServer, listener, url_of
 from ullage.server.window import step_lines
 
 MOMENTS = 1_000
@@ -141,7 +141,7 @@ class Seen:
             max_output=1_000,
         )
         with listener("127.0.0.1", 0) as listening:
-            server = Server(application(agent))
+            server = HttpServer(application(agent))
             serving = asyncio.create_task(server.serve(sockets=[listening]))
             while not server.started:
                 await asyncio.sleep(0.01)

@@ -24,7 +24,7 @@ from ullage.store.store import DraftPiece, Store
 from ullage.tools.functions import tool
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.shell import shell
-from ullage.tools.tool import AgentTool, Output, Surroundings
+from ullage.tools.tool import AgentTool, Output, ToolContext
 
 DEADLY: Final = "deadly"
 """A file of this name in a session's directory makes its shell command kill the process that runs it."""
@@ -45,7 +45,7 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
             effects.write(f"{what}\n")
 
     @tool(idempotent=True)
-    async def look(what: str, session: Surroundings) -> str:
+    async def look(what: str, session: ToolContext) -> str:
         """Look at something.
 
         Args:
@@ -58,7 +58,7 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
         return f"{what} is there"
 
     @tool
-    def count(what: str, session: Surroundings) -> str:
+    def count(what: str, session: ToolContext) -> str:
         """Count something.
 
         Args:
@@ -73,7 +73,7 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
         return f"there are 7 {what}"
 
     @tool
-    async def linger(session: Surroundings) -> str:
+    async def linger(session: ToolContext) -> str:
         """Do something that takes its time."""
         did(f"linger {session.call_id}")
         await asyncio.sleep(LINGER_S)
@@ -82,7 +82,7 @@ def tools_of(directory: Path, switch: Switch) -> tuple[AgentTool, ...]:
         return "that took its time"
 
     @tool
-    async def press(what: str, session: Surroundings) -> Output:
+    async def press(what: str, session: ToolContext) -> Output:
         """Press something.
 
         Args:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.tools.command_environment import clean_environment
-from ullage.tools.processes import Command, Ended, run_command
+from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
 from ullage.tools.sandbox import Backend, Sandbox, SandboxMode
 
 CANARY: Final = "canary-5f2a9c1e"
@@ -356,7 +356,7 @@ class Tried(NamedTuple):
 
     escaped: bool
     printed: str
-    ended: Ended
+    ended: ProcessEnd
 
 
 async def try_escape(
@@ -372,7 +372,7 @@ async def try_escape(
     if attempt.prepare is not None:
         attempt.prepare(world)
     printed = bytearray()
-    command = sandbox.confined(Command(arguments, world.root, env))
+    command = sandbox.confined(ProcessSpec(arguments, world.root, env))
     ended = await run_command(command, printed.extend, timeout_s=timeout_s)
     text = printed.decode("utf-8", "replace")
     trace = attempt.left is not None and attempt.left(world)

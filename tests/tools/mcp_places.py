@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.tools.surroundings import FakeSurroundings
+from tests.tools.tool_context import FakeToolContext
 from ullage.tools.mcp import McpServer
-from ullage.tools.running import Ran, run_call
+from ullage.tools.running import CallResult, run_call
 
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
 OLD_SERVER = str(Path(__file__).with_name("mcp_old_server.py"))
@@ -51,9 +51,9 @@ def serving(port: int, **env: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-async def call(server: McpServer, name: str, **arguments: Any) -> Ran:
+async def call(server: McpServer, name: str, **arguments: Any) -> CallResult:
     tool = next(tool for tool in server.tools if tool.name == f"{server.name}__{name}")
-    return await run_call(tool, json.dumps(arguments), FakeSurroundings())
+    return await run_call(tool, json.dumps(arguments), FakeToolContext())
 
 
 def is_alive(pid: int) -> bool:

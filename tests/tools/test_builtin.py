@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.tools.surroundings import FakeSurroundings
+from tests.tools.tool_context import FakeToolContext
 from ullage.errors import SettingError
 from ullage.tools.builtin import builtin
-from ullage.tools.running import Ran, run_call
+from ullage.tools.running import CallResult, run_call
 
 
-async def call(root: Path, name: str, **arguments: Any) -> Ran:
+async def call(root: Path, name: str, **arguments: Any) -> CallResult:
     (tool,) = builtin([name])
-    return await run_call(tool, json.dumps(arguments), FakeSurroundings(root))
+    return await run_call(tool, json.dumps(arguments), FakeToolContext(root))
 
 
 def test_only_what_is_asked_for_is_there_in_its_order() -> None:
@@ -73,7 +73,7 @@ async def test_they_work_together_on_a_session_s_root(tmp_path: Path) -> None:
 async def test_a_root_of_their_own_goes_before_the_session_s(tmp_path: Path) -> None:
     (tmp_path / "here").touch()
     tool = builtin(("list",), root=tmp_path)[0]
-    assert "here" in (await run_call(tool, "{}", FakeSurroundings(Path("/")))).output.text
+    assert "here" in (await run_call(tool, "{}", FakeToolContext(Path("/")))).output.text
 
 
 async def test_what_goes_wrong_is_a_result(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.escapes import ATTEMPTS, NETWORK, PYTHON, SOCKETS, Attempt, outcome, world_in
-from ullage.tools.processes import Command, Ended, run_command
-from ullage.tools.sandbox import Backend, Limits, Sandbox
+from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
+from ullage.tools.sandbox import Backend, CommandLimits, Sandbox
 
 BACKENDS: tuple[Backend, ...] = ("bubblewrap", "landlock")
 EACH = pytest.mark.parametrize("backend", BACKENDS)
@@ -93,15 +93,15 @@ def sleeping(seconds: str) -> list[int]:
     return found
 
 
-async def run(sandbox: Sandbox, root: Path, line: str, *, timeout_s: float = 30.0) -> tuple[Ended, str]:
+async def run(sandbox: Sandbox, root: Path, line: str, *, timeout_s: float = 30.0) -> tuple[ProcessEnd, str]:
     printed = bytearray()
-    command = sandbox.confined(Command(("/bin/bash", "-c", line), root, {"PATH": "/usr/bin:/bin"}))
+    command = sandbox.confined(ProcessSpec(("/bin/bash", "-c", line), root, {"PATH": "/usr/bin:/bin"}))
     ended = await run_command(command, printed.extend, timeout_s=timeout_s)
     return ended, printed.decode("utf-8", "replace")
 
 
 def limited(backend: Backend, **limits: int) -> Sandbox:
-    return Sandbox(backends=(backend,), limits=Limits(**limits))
+    return Sandbox(backends=(backend,), limits=CommandLimits(**limits))
 
 
 async def test_a_fork_bomb_is_ended(backend: Backend, tmp_path: Path) -> None:
@@ -133,7 +133,9 @@ async def test_one_process_can_not_take_all_memory(backend: Backend, tmp_path: P
 )
 async def test_memory_that_is_shared_is_counted(take: str, backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "take.py").write_text(f"import mmap, os, time\n{take}\ntime.sleep(60)\n")
-    sandbox = Sandbox(backends=(backend,), limits=Limits(memory_bytes=300 << 20), readable=(Path(sys.base_prefix),))
+    sandbox = Sandbox(
+        backends=(backend,), limits=CommandLimits(memory_bytes=300 << 20), readable=(Path(sys.base_prefix),)
+    )
     ended, printed = await run(sandbox, tmp_path, f"{PYTHON} -I -S take.py", timeout_s=60)
     assert ended.exceeded == "memory", printed
 

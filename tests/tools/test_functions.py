@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.tools.surroundings import FakeSurroundings
+from tests.tools.tool_context import FakeToolContext
 from ullage.errors import SettingError
 from ullage.tools.functions import as_tools, tool
-from ullage.tools.tool import BadArguments, Output, Surroundings
+from ullage.tools.tool import BadArguments, Output, ToolContext
 
 
 @tool
@@ -33,9 +33,9 @@ def test_a_decorated_function_is_a_tool() -> None:
 
 
 async def test_it_runs_with_arguments_made_into_its_types() -> None:
-    assert await weather.run({"city": "Bern", "days": "2"}, FakeSurroundings()) == Output('{"city":"Bern","days":2}')
+    assert await weather.run({"city": "Bern", "days": "2"}, FakeToolContext()) == Output('{"city":"Bern","days":2}')
     with pytest.raises(BadArguments):
-        await weather.run({}, FakeSurroundings())
+        await weather.run({}, FakeToolContext())
 
 
 async def test_a_function_that_is_not_async_runs_in_a_thread() -> None:
@@ -44,7 +44,7 @@ async def test_a_function_that_is_not_async_runs_in_a_thread() -> None:
 
     made = tool(where)
     assert made.outlives_cancel
-    assert await made.run({}, FakeSurroundings()) != Output(str(threading.get_ident()))
+    assert await made.run({}, FakeToolContext()) != Output(str(threading.get_ident()))
 
 
 async def test_an_async_function_runs_on_the_loop() -> None:
@@ -54,7 +54,7 @@ async def test_an_async_function_runs_on_the_loop() -> None:
 
     made = tool(where)
     assert not made.outlives_cancel
-    assert await made.run({}, FakeSurroundings()) == Output(str(threading.get_ident()))
+    assert await made.run({}, FakeToolContext()) == Output(str(threading.get_ident()))
 
 
 async def _greet(word: str) -> str:
@@ -90,14 +90,14 @@ def _wrapped(*args: Any, **keywords: Any) -> Any:
 async def test_methods_objects_partials_and_wrappers_work(function: Any, name: str) -> None:
     made = tool(function)
     assert made.name == name
-    assert await made.run({"word": "you"}, FakeSurroundings()) == Output("hello you")
+    assert await made.run({"word": "you"}, FakeToolContext()) == Output("hello you")
 
 
 async def test_a_parameter_of_that_type_gets_the_surroundings() -> None:
-    def which(session: Surroundings) -> str:
+    def which(session: ToolContext) -> str:
         return session.session
 
-    assert await tool(which).run({}, FakeSurroundings()) == Output("s1")
+    assert await tool(which).run({}, FakeToolContext()) == Output("s1")
 
 
 def test_what_is_said_of_the_tool_wins() -> None:

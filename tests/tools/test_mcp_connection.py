@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from tests.tools.mcp_places import OLD_SERVER, SERVER, is_alive
-from ullage.tools.mcp_connection import Address, Connection, ServerLost, ServerUnavailable, load_sdk, unbroken
+from ullage.tools.mcp_connection import McpAddress, McpConnection, ServerLost, ServerUnavailable, load_sdk, unbroken
 
 
-def connection(*args: str) -> Connection:
-    return Connection(Address(command=sys.executable, args=args), load_sdk(), lambda: None)
+def connection(*args: str) -> McpConnection:
+    return McpConnection(McpAddress(command=sys.executable, args=args), load_sdk(), lambda: None)
 
 
 async def test_a_connection_knows_the_tools_and_calls_them() -> None:

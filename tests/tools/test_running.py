@@ -11,34 +11,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tools.surroundings import FakeSurroundings
+from tests.tools.tool_context import FakeToolContext
 from ullage.encoding import decode_event, encode
 from ullage.envelope import RESULT_CHARS
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart, Tool, ToolResultPart
 from ullage.tools import running
 from ullage.tools.functions import tool
-from ullage.tools.running import Ran, cancelled, parse_arguments, run_call
-from ullage.tools.tool import AgentTool, BadArguments, Output, Run, Surroundings, ToolError
+from ullage.tools.running import CallResult, cancelled, parse_arguments, run_call
+from ullage.tools.tool import AgentTool, BadArguments, Output, Run, ToolContext, ToolError
 
 
 def made(run: Run, **more: Any) -> AgentTool:
     return AgentTool(declaration=Tool(name="it"), run=run, **more)
 
 
-async def run(call: AgentTool, arguments: str = "{}") -> Ran:
-    return await run_call(call, arguments, FakeSurroundings())
+async def run(call: AgentTool, arguments: str = "{}") -> CallResult:
+    return await run_call(call, arguments, FakeToolContext())
 
 
 def raising(error: BaseException) -> AgentTool:
-    async def fail(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def fail(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         raise error
 
     return made(fail)
 
 
 def giving(value: Any) -> AgentTool:
-    async def give(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def give(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         return value  # type: ignore[no-any-return]
 
     return made(give)
@@ -130,7 +130,7 @@ async def test_text_is_valid_unicode_and_what_it_was_is_kept() -> None:
 
 
 async def test_a_tool_that_hangs_is_stopped() -> None:
-    async def hang(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def hang(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         await asyncio.sleep(3600)
         return Output("")
 
@@ -150,7 +150,7 @@ async def test_a_sync_function_that_hangs_is_given_up_and_that_is_said() -> None
 async def test_a_tool_that_swallows_its_cancel_is_left_behind() -> None:
     release = asyncio.Event()
 
-    async def stubborn(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def stubborn(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         while not release.is_set():
             try:
                 await release.wait()
@@ -158,7 +158,7 @@ async def test_a_tool_that_swallows_its_cancel_is_left_behind() -> None:
                 continue
         raise ValueError("nobody hears this")
 
-    ran = await run_call(made(stubborn, timeout_s=0.02), "{}", FakeSurroundings(), grace_s=0.02)
+    ran = await run_call(made(stubborn, timeout_s=0.02), "{}", FakeToolContext(), grace_s=0.02)
     assert ran.outcome == "timed_out"
     release.set()
     async with asyncio.timeout(60):
@@ -169,7 +169,7 @@ async def test_a_tool_that_swallows_its_cancel_is_left_behind() -> None:
 async def test_a_cancel_reaches_the_tool_and_goes_on_when_that_has_ended() -> None:
     seen: list[str] = []
 
-    async def tidy(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def tidy(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         try:
             await asyncio.sleep(3600)
         finally:
@@ -193,7 +193,7 @@ def test_a_cancelled_call_is_unknown_where_its_work_is_out_of_reach() -> None:
 async def test_a_second_cancel_waits_no_longer() -> None:
     release = asyncio.Event()
 
-    async def slow(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def slow(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         try:
             await asyncio.sleep(3600)
         finally:
@@ -247,6 +247,6 @@ async def test_a_result_without_measure_is_bounded_and_says_so(make: Callable[[]
         """Give back what does harm."""
         return make()
 
-    ran = await run_call(hostile, "{}", FakeSurroundings())
+    ran = await run_call(hostile, "{}", FakeToolContext())
     assert len(ran.output.text) < RESULT_CHARS + 200
     assert "is nested deeper than 100 levels" in ran.output.text or "is lost.]" in ran.output.text

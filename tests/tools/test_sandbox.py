@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.surroundings import FakeSurroundings
+from tests.tools.tool_context import FakeToolContext
 from ullage.tools.builtin import builtin
-from ullage.tools.processes import Command, run_command
-from ullage.tools.sandbox import Backend, Limits, Sandbox
+from ullage.tools.processes import ProcessSpec, run_command
+from ullage.tools.sandbox import Backend, CommandLimits, Sandbox
 from ullage.tools.shell import shell
 from ullage.tools.tool import ToolError
 
@@ -32,7 +32,7 @@ async def test_a_narrower_workspace_that_becomes_a_link_is_refused(backend: Back
     sandbox = Sandbox(backends=(backend,), is_narrow=True)
     place = root / "a" / "sub"
     assert (await shell(place, "echo x > f", 30, sandbox=sandbox)).text == "[exit code 0, no output]"
-    confined = sandbox.confined(Command(("/bin/sh", "-c", "echo x > f"), place, {}))
+    confined = sandbox.confined(ProcessSpec(("/bin/sh", "-c", "echo x > f"), place, {}))
     (root / "a").rename(root / "aside")
     (root / "a").symlink_to(outside)
     with pytest.raises(ToolError, match="no longer the directory"):
@@ -99,7 +99,7 @@ async def test_a_workspace_that_can_not_be_confined_is_refused_at_the_call(
     store.touch()
     (tool,) = builtin(("shell",), sandbox=Sandbox(backends=("landlock",), stores=(store,)))
     with pytest.raises(ToolError, match="can't be confined"):
-        await tool.run({"command": "true"}, FakeSurroundings(tmp_path))
+        await tool.run({"command": "true"}, FakeToolContext(tmp_path))
 
 
 async def test_the_description_says_the_mode_and_stays_the_same(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_the_description_says_the_mode_and_stays_the_same(tmp_path: Path) 
 
 
 async def test_a_limit_is_named(tmp_path: Path) -> None:
-    sandbox = Sandbox(limits=Limits(processes=20))
+    sandbox = Sandbox(limits=CommandLimits(processes=20))
     output = await shell(tmp_path, "for each in $(seq 60); do sleep 20 & done; wait", 60, sandbox=sandbox)
     assert "stopped because it had too many processes" in output.text
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ullage.errors import SettingError
 from ullage.tools.signature import read_signature
-from ullage.tools.tool import BadArguments, Surroundings
+from ullage.tools.tool import BadArguments, ToolContext
 
 
 @dataclass
@@ -45,7 +45,7 @@ def everything(
     anything: Any = None,
     counts: dict[str, float] | None = None,
     *,
-    session: Surroundings,
+    session: ToolContext,
 ) -> None: ...
 
 
@@ -72,7 +72,7 @@ def test_the_schema_says_what_the_hints_say() -> None:
 
 def test_the_surroundings_are_not_in_the_schema() -> None:
     assert "session" not in SIGNATURE.schema()["properties"]
-    assert SIGNATURE.surroundings == ("session",)
+    assert SIGNATURE.context == ("session",)
 
 
 def test_arguments_become_what_is_asked_for() -> None:

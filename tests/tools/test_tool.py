@@ -3,10 +3,10 @@ from typing import Any
 
 from ullage.errors import UllageError
 from ullage.messages import Tool
-from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings, ToolError
+from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
 
 
-async def _nothing(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+async def _nothing(arguments: Mapping[str, Any], context: ToolContext) -> Output:
     return Output("")
 
 

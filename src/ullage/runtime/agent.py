@@ -49,7 +49,7 @@ from ullage.tools.builtin import builtin
 from ullage.tools.functions import as_tools
 from ullage.tools.mcp import McpServer, open_all, tools_of
 from ullage.tools.paths import NarrowRoot, walk_to
-from ullage.tools.results import READER, read_result
+from ullage.tools.result_budget import READER, read_result
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import AgentTool, ToolError
 from ullage.wire.client import Client, Timeouts

@@ -18,7 +18,7 @@ from ullage.errors import UllageError
 from ullage.events import CallEnded, ChildStarted
 from ullage.messages import Tool
 from ullage.runtime.tooling import Beside
-from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings
+from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
 if TYPE_CHECKING:
     from ullage.runtime.agent import Agent
@@ -41,13 +41,13 @@ def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_
     cancelled parent cancels it.
     """
 
-    async def run(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         task = arguments.get("task")
         if not isinstance(task, str) or not task.strip():
             raise BadArguments("Nothing was done: `task` must say what to do.")
-        if not isinstance(surroundings, Beside):
+        if not isinstance(context, Beside):
             raise BadArguments("A subagent runs inside a session only.")
-        return await _perform(agent, task, surroundings)
+        return await _perform(agent, task, context)
 
     declaration = Tool(name=name, description=description, schema=_SCHEMA)
     return AgentTool(declaration=declaration, run=run, idempotent=True, timeout_s=timeout_s)

@@ -21,7 +21,7 @@ from ullage.runtime.approvals import grant_for, is_to_ask, needs_approval
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.work import KEPT, Work
 from ullage.store.store import Store
-from ullage.tools.results import Fitted, budget_tokens, fit
+from ullage.tools.result_budget import Fitted, budget_tokens, fit
 from ullage.tools.running import parse_arguments, run_call
 from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, BadArguments
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-from ullage.server.answers import Problem
+from ullage.server.api_types import Problem
 from ullage.server.problems import problem
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -33,7 +33,7 @@ _LENGTH: Final = re.compile(rb"[0-9]{1,15}")
 _ONCE: Final = (b"host", b"origin", b"content-length", b"transfer-encoding", b"authorization", b"content-type")
 
 
-class Head(NamedTuple):
+class RequestHead(NamedTuple):
     """A request before its body. ``target`` is path and query as they came, ``scheme`` the connection's."""
 
     method: str
@@ -52,7 +52,7 @@ class Head(NamedTuple):
         return any(key == name for key, _ in self.headers)
 
 
-def refusal(head: Head, names: Collection[str], origins: Collection[str]) -> Problem | None:
+def refusal(head: RequestHead, names: Collection[str], origins: Collection[str]) -> Problem | None:
     """Why a request is not looked at; ``None`` for one that is.
 
     ``names`` are the hosts that may be asked for; empty: any. ``origins`` are further addresses of the server's own
@@ -69,7 +69,7 @@ def host_name(host: str) -> str:
     return found["name"]
 
 
-def _framing(head: Head) -> Problem | None:
+def _framing(head: RequestHead) -> Problem | None:
     """A request that two programs could read in two ways is read by none."""
     if head.version not in ("1.0", "1.1"):
         return problem(505, "http-version", f"This server does not speak HTTP/{head.version}.", "Use HTTP/1.1.")
@@ -91,7 +91,7 @@ def _framing(head: Head) -> Problem | None:
     return None
 
 
-def _host(head: Head, names: Collection[str]) -> Problem | None:
+def _host(head: RequestHead, names: Collection[str]) -> Problem | None:
     host = head.value(b"host")
     name = host_name(host)
     if name and (not names or name in names):
@@ -104,7 +104,7 @@ def _host(head: Head, names: Collection[str]) -> Problem | None:
     )
 
 
-def _origin(head: Head, origins: Collection[str]) -> Problem | None:
+def _origin(head: RequestHead, origins: Collection[str]) -> Problem | None:
     if not head.has(b"origin"):
         return None
     origin, host = head.value(b"origin").lower(), head.value(b"host").lower()
@@ -119,7 +119,7 @@ def _origin(head: Head, origins: Collection[str]) -> Problem | None:
     )
 
 
-def _site(head: Head) -> Problem | None:
+def _site(head: RequestHead) -> Problem | None:
     """What the browser says of where a request comes from (https://www.w3.org/TR/fetch-metadata/)."""
     site = head.value(b"sec-fetch-site").lower()
     if site in ("", "same-origin", "none"):
@@ -130,7 +130,7 @@ def _site(head: Head) -> Problem | None:
     return problem(403, "origin", "Pages of other sites may not use this server.", "Open the server's own page.")
 
 
-def _content_type(head: Head) -> Problem | None:
+def _content_type(head: RequestHead) -> Problem | None:
     has_body = head.has(b"transfer-encoding") or head.value(b"content-length") not in ("", "0")
     if head.method not in CHANGING or not has_body:
         return None

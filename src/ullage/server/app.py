@@ -17,15 +17,15 @@ from litestar.types import ASGIApp
 from ullage.errors import UllageError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
-from ullage.server import conversation, following, looking, metrics, page, scopes, sessions, steering, window
+from ullage.server import conversation, event_stream, looking, metrics, page, scopes, sessions, steering, window
 from ullage.server.access import host_of, session_named
 from ullage.server.bodies import check_body
-from ullage.server.connections import Room, Streams, room_of_process
+from ullage.server.connections import ConnectionLimits, StreamSlots, room_of_process
 from ullage.server.guard import Guard
 from ullage.server.masking import Secrets
 from ullage.server.metrics import Metrics
+from ullage.server.openapi import WordsPlugin, described
 from ullage.server.problems import handle_error, handle_http_error, handle_mistake
-from ullage.server.schema import WordsPlugin, described
 from ullage.server.tokens import Tokens, TokenStore
 
 log = logging.getLogger("ullage.server")
@@ -64,7 +64,7 @@ HANDLERS = (
     window.list_steps,
     window.list_largest,
     window.get_spend,
-    following.follow_events,
+    event_stream.follow_events,
     looking.look_at_log,
     page.index,
     page.asset,
@@ -80,8 +80,8 @@ class Application(NamedTuple):
     asgi: ASGIApp
     closing: asyncio.Event
     metrics: Metrics
-    room: Room
-    streams: Streams
+    room: ConnectionLimits
+    streams: StreamSlots
 
 
 def application(
@@ -102,7 +102,7 @@ def application(
     """
     scopes.check_table(HANDLERS)
     room = room_of_process()
-    streams = Streams(room.streams, room.streams_of_one)
+    streams = StreamSlots(room.streams, room.streams_of_one)
     measures, accepted = metrics or Metrics(), Tokens(token, tokens)
     closing = asyncio.Event()
 

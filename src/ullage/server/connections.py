@@ -58,7 +58,7 @@ UNDER_WAY: Final = 4
 """Rounds of accepted connections that the event loop has open before the first of them is looked at, or one more."""
 
 
-class Room(NamedTuple):
+class ConnectionLimits(NamedTuple):
     """How many connections there may be, how many of them may be streams, and how many are accepted in one round."""
 
     connections: int
@@ -67,7 +67,7 @@ class Room(NamedTuple):
     at_once: int
 
 
-def room(descriptors: int, used: int) -> Room:
+def room(descriptors: int, used: int) -> ConnectionLimits:
     """The room that so many file descriptors leave when ``used`` of them are open already.
 
     Streams take at most three quarters of the connections, and one client at most half of the streams: requests that
@@ -77,10 +77,10 @@ def room(descriptors: int, used: int) -> Room:
     reserved = min(RESERVED, left // 2)
     connections = min(left - reserved, MOST_CONNECTIONS)
     streams = connections * 3 // 4
-    return Room(connections, streams, max(streams // 2, 1), max(reserved // (2 * UNDER_WAY), 1))
+    return ConnectionLimits(connections, streams, max(streams // 2, 1), max(reserved // (2 * UNDER_WAY), 1))
 
 
-def room_of_process() -> Room:
+def room_of_process() -> ConnectionLimits:
     """The room of this process, once it may have as many descriptors as the system lets it have."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 4 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 4 * MOST_CONNECTIONS)
@@ -271,7 +271,7 @@ class Connection(H11Protocol):
         self.transport.close()
 
 
-class Streams:
+class StreamSlots:
     """Places for clients that follow a session: so many together, and so many for one client."""
 
     def __init__(self, total: int, of_one: int) -> None:

@@ -14,13 +14,13 @@ from ullage.codec.dimensions import image_size
 from ullage.encoding import encode
 from ullage.errors import CommandRefused, InputError
 from ullage.server.access import Opened, TheHost
-from ullage.server.answers import (
+from ullage.server.api_types import (
     Acknowledged,
+    MessageContent,
     MessagePage,
     NewMessage,
     Queue,
-    Said,
-    Waiting,
+    QueuedMessage,
     Withdrawn,
 )
 from ullage.server.guard import unescaped
@@ -103,7 +103,7 @@ async def _refuse_taken(opened: Opened, name: str) -> None:
         raise CommandRefused(f"{name} is the id of a message that is not a user's: choose another one.")
 
 
-def _pieces(data: Said) -> list[str | bytes]:
+def _pieces(data: MessageContent) -> list[str | bytes]:
     if not data.text.strip() and not data.images:
         raise UnusableMessage("The message is empty: it has neither `text` nor `images`.")
     for number, image in enumerate(data.images, 1):
@@ -143,7 +143,7 @@ async def list_queue(opened: Opened) -> Queue:
     """Messages that were sent and not delivered yet."""
     return Queue(
         queue=tuple(
-            Waiting(
+            QueuedMessage(
                 id=one.id, position=one.position, at=one.at, kind=one.kind, message=msgspec.Raw(encode(one.message))
             )
             for one in await opened.pending()
@@ -157,7 +157,7 @@ async def list_queue(opened: Opened) -> Queue:
     summary="Another content for a waiting message",
     request_max_body_size=LARGEST_SAID,
 )
-async def edit_queued(opened: Opened, message: FromPath[str], data: JSONBody[Said]) -> Acknowledged:
+async def edit_queued(opened: Opened, message: FromPath[str], data: JSONBody[MessageContent]) -> Acknowledged:
     """Refused once it no longer waits. It keeps its place."""
     return acknowledged(await opened.edit(unescaped(message), *_pieces(data)))
 

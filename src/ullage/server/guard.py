@@ -14,8 +14,8 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from ullage.server.admission import Head, refusal
-from ullage.server.answers import Problem
+from ullage.server.admission import RequestHead, refusal
+from ullage.server.api_types import Problem
 from ullage.server.problems import MEDIA_TYPE, problem
 from ullage.server.tokens import ANYONE, Bearer, TokenRecord, Tokens
 
@@ -64,7 +64,9 @@ class Guard:
             return
         path = scope["path"]
         target = scope.get("raw_path", b"") + b"?" + scope["query_string"]
-        head = Head(scope["method"], path, tuple(scope["headers"]), scope["scheme"], target, scope["http_version"])
+        head = RequestHead(
+            scope["method"], path, tuple(scope["headers"]), scope["scheme"], target, scope["http_version"]
+        )
         is_open = path == "/" or path.startswith(OPEN)
         refused = refusal(head, self._names, self._origins)
         bearer: Bearer | Problem = ANYONE if is_open or refused else self._bearer(head, _address(scope))
@@ -86,7 +88,7 @@ class Guard:
 
         await self._app(inner, receive, with_headers)  # type: ignore[arg-type]
 
-    def _bearer(self, head: Head, address: str) -> Bearer | Problem:
+    def _bearer(self, head: RequestHead, address: str) -> Bearer | Problem:
         tokens = self._tokens
         if not tokens.are_required():
             return ANYONE

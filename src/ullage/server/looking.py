@@ -12,7 +12,7 @@ from litestar.params import QueryParameter
 from ullage.errors import InputError
 from ullage.importers import Imported, read
 from ullage.meter.meter import Meter
-from ullage.server.answers import LogFacts, Look
+from ullage.server.api_types import LogFacts, LogView
 from ullage.server.uploads import LARGEST, received
 from ullage.server.window import largest_of, step_lines
 
@@ -34,13 +34,13 @@ async def look_at_log(
     request: Request[Any, Any, Any],
     session: Annotated[str, QueryParameter(max_length=300)] = "",
     window: Annotated[int | None, QueryParameter(ge=1, le=10**12)] = None,
-) -> Look:
+) -> LogView:
     """The body is the log file: Claude Code, Codex, pi, Gemini CLI, OpenCode, ours. Nothing of it is kept."""
     async with received(request, "session.jsonl") as path:
         return await asyncio.to_thread(look, path, session, window)
 
 
-def look(path: Path, session: str = "", window: int | None = None) -> Look:
+def look(path: Path, session: str = "", window: int | None = None) -> LogView:
     """The reading of a log file. Raises ``NotASession``, ``UnreadableInput``, ``NothingInIt``."""
     imported = read(path, session=session)
     if not imported.usable:
@@ -50,7 +50,7 @@ def look(path: Path, session: str = "", window: int | None = None) -> Look:
     meter = Meter(window=window)
     for event in imported.events:
         meter.apply(event)
-    return Look(
+    return LogView(
         reading=meter.reading(),
         log=_facts(imported, len(meter.steps)),
         steps=tuple(step_lines(meter.steps)),

@@ -12,7 +12,7 @@ from litestar.params import FromPath
 
 from ullage.runtime.agent import program_name
 from ullage.server.access import TheHost
-from ullage.server.answers import Health
+from ullage.server.api_types import Health
 
 PAGE: Final = Path(__file__).parent / "page"
 

@@ -27,7 +27,7 @@ from ullage.errors import (
     StoreUnavailable,
     UllageError,
 )
-from ullage.server.answers import FieldProblem, Problem
+from ullage.server.api_types import FieldProblem, Problem
 
 log = logging.getLogger("ullage.server")
 
@@ -41,11 +41,11 @@ class ScopeMissing(UllageError):
     """A token that does not allow what it was sent for."""
 
 
-class Crowded(UllageError):
+class TooManyStreams(UllageError):
     """A server that has no place for one more stream."""
 
 
-class Kind(NamedTuple):
+class ProblemKind(NamedTuple):
     """A kind of problem: its status, the name its type ends with, and what to do about it."""
 
     status: int
@@ -53,22 +53,34 @@ class Kind(NamedTuple):
     next: str
 
 
-KINDS: Final[Mapping[type[UllageError], Kind]] = {
-    ScopeMissing: Kind(403, "scope", "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one."),
-    Crowded: Kind(503, "busy", "Close streams that nobody reads, or try again in a moment."),
-    SessionNotFound: Kind(404, "session-not-found", "GET /v1/sessions lists those there are."),
-    CommandRefused: Kind(409, "refused", "GET the session to see where it stands, then decide again."),
-    SessionBusy: Kind(409, "session-busy", "Another process drives it: try again in a few seconds."),
-    LeaseLost: Kind(409, "session-busy", "Another process has taken the session over: try again."),
-    ContextUnfixable: Kind(409, "context-too-large", "Make the largest parts smaller, or choose a larger window."),
-    SettingError: Kind(422, "setting", "docs/settings.md lists every setting and the values it takes."),
-    LedgerError: Kind(422, "no-such-event", "GET the session: `seq` is its newest event."),
-    InputError: Kind(422, "unusable-input", "The detail says what can't be used: correct it, then send it again."),
-    MissingExtra: Kind(501, "missing-extra", "Install what the detail names, then start the server again."),
-    BadKey: Kind(502, "key", "Set the variable that the detail names where the server is started, then send it again."),
-    InternalError: Kind(503, "failed", "The server's log has the traceback. Send a message or resume to try again."),
-    ProviderError: Kind(502, "provider", "The queue and the ledger keep everything: resume when the provider answers."),
-    StoreUnavailable: Kind(
+KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
+    ScopeMissing: ProblemKind(
+        403, "scope", "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one."
+    ),
+    TooManyStreams: ProblemKind(503, "busy", "Close streams that nobody reads, or try again in a moment."),
+    SessionNotFound: ProblemKind(404, "session-not-found", "GET /v1/sessions lists those there are."),
+    CommandRefused: ProblemKind(409, "refused", "GET the session to see where it stands, then decide again."),
+    SessionBusy: ProblemKind(409, "session-busy", "Another process drives it: try again in a few seconds."),
+    LeaseLost: ProblemKind(409, "session-busy", "Another process has taken the session over: try again."),
+    ContextUnfixable: ProblemKind(
+        409, "context-too-large", "Make the largest parts smaller, or choose a larger window."
+    ),
+    SettingError: ProblemKind(422, "setting", "docs/settings.md lists every setting and the values it takes."),
+    LedgerError: ProblemKind(422, "no-such-event", "GET the session: `seq` is its newest event."),
+    InputError: ProblemKind(
+        422, "unusable-input", "The detail says what can't be used: correct it, then send it again."
+    ),
+    MissingExtra: ProblemKind(501, "missing-extra", "Install what the detail names, then start the server again."),
+    BadKey: ProblemKind(
+        502, "key", "Set the variable that the detail names where the server is started, then send it again."
+    ),
+    InternalError: ProblemKind(
+        503, "failed", "The server's log has the traceback. Send a message or resume to try again."
+    ),
+    ProviderError: ProblemKind(
+        502, "provider", "The queue and the ledger keep everything: resume when the provider answers."
+    ),
+    StoreUnavailable: ProblemKind(
         503, "store-unavailable", "Nothing was stored. Free the disk or repair the file, try again."
     ),
 }
@@ -136,7 +148,9 @@ def masked(request: Request[Any, Any, Any], said: Problem) -> Problem:
 
 def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
     """One of our errors."""
-    headers = {"retry-after": "2"} if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | Crowded) else None
+    headers = (
+        {"retry-after": "2"} if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams) else None
+    )
     return answer(masked(request, of_error(error)), headers)
 
 

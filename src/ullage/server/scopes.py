@@ -9,7 +9,7 @@ from litestar import get
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
-from ullage.server.answers import AccessView
+from ullage.server.api_types import AccessView
 from ullage.server.problems import ScopeMissing
 from ullage.server.tokens import ANYONE, SCOPES, Bearer, TokenScope
 

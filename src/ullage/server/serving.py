@@ -64,7 +64,7 @@ def url_of(listening: socket.socket) -> str:
     return f"http://{shown}:{port}"
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """Ends by letting those go that follow, finishing what is asked, and then stopping the sessions' drivers."""
 
     def __init__(self, application: Application, limits: TimeLimits | None = None) -> None:
@@ -118,4 +118,4 @@ async def serve(application: Application, listening: socket.socket) -> None:
 
     Raises ``StoreUnavailable`` when the store can't be opened.
     """
-    await Server(application).serve(sockets=[listening])
+    await HttpServer(application).serve(sockets=[listening])

@@ -11,7 +11,7 @@ from litestar.response import Stream
 
 from ullage.runtime.copying import fork, imported
 from ullage.server.access import Opened, TheHost, usable_id
-from ullage.server.answers import (
+from ullage.server.api_types import (
     Created,
     CreatedFork,
     Import,
@@ -23,7 +23,7 @@ from ullage.server.answers import (
 )
 from ullage.server.guard import unescaped
 from ullage.server.masking import refuse_passwords
-from ullage.server.standing import line_of, standing
+from ullage.server.session_state import line_of, session_state
 from ullage.server.uploads import LARGEST, received
 from ullage.store.export import export_lines
 
@@ -55,7 +55,7 @@ async def list_sessions(
 @get("/v1/sessions/{session:str}", operation_id="get_session", summary="Where a session stands")
 async def get_session(host: TheHost, opened: Opened) -> SessionState:
     """State, open tool calls, queue length and short status, all of one moment: the event ``seq``."""
-    return await standing(opened, await host.store.about(opened.id))
+    return await session_state(opened, await host.store.about(opened.id))
 
 
 @delete("/v1/sessions/{session:str}", status_code=204, operation_id="delete_session", summary="Delete a session")

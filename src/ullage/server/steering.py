@@ -18,10 +18,10 @@ from ullage.runtime.sandboxing import warnings_of
 from ullage.runtime.session import Session
 from ullage.runtime.settings import KEYS
 from ullage.server.access import Opened
-from ullage.server.answers import (
+from ullage.server.api_types import (
     Approval,
     CallPieceView,
-    CancelAnswer,
+    Cancelled,
     CancelOrder,
     CompactOrder,
     GrantLine,
@@ -48,11 +48,11 @@ PRIVATE = frozenset({"mcp", "models", "params"})
     operation_id="cancel",
     summary="Stop what is under way",
 )
-async def cancel(opened: Opened, data: JSONBody[CancelOrder | None] = None) -> CancelAnswer:
+async def cancel(opened: Opened, data: JSONBody[CancelOrder | None] = None) -> Cancelled:
     """Answers once what was kept is stored, also when nothing was under way."""
     done = await opened.cancel(None if data is None else data.tools)
     returned = tuple(msgspec.Raw(encode(message)) for message in done.returned)
-    return CancelAnswer(cancelled=done.cancelled, persisted=done.persisted, returned=returned)
+    return Cancelled(cancelled=done.cancelled, persisted=done.persisted, returned=returned)
 
 
 @post(

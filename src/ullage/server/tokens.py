@@ -69,12 +69,12 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.expires is not None and self.expires <= now
 
 
-class _Stored(msgspec.Struct, frozen=True):
+class _TokenFile(msgspec.Struct, frozen=True):
     version: int
     tokens: tuple[TokenRecord, ...]
 
 
-_STORED: Final = msgspec.json.Decoder(_Stored)
+_STORED: Final = msgspec.json.Decoder(_TokenFile)
 
 
 class Bearer(NamedTuple):
@@ -155,7 +155,7 @@ class TokenStore:
             os.close(handle)
 
     def _replace(self, tokens: tuple[TokenRecord, ...]) -> None:
-        data = msgspec.json.format(msgspec.json.encode(_Stored(VERSION, tokens)), indent=1) + b"\n"
+        data = msgspec.json.format(msgspec.json.encode(_TokenFile(VERSION, tokens)), indent=1) + b"\n"
         try:
             replace_file(self.path, data)
         except OSError as problem:

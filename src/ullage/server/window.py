@@ -26,7 +26,7 @@ from ullage.meter.rows import Item
 from ullage.meter.spend import Spend
 from ullage.meter.track import Step
 from ullage.server.access import Opened
-from ullage.server.answers import LargeItem, Largest, StepLine, Steps
+from ullage.server.api_types import LargeItem, Largest, StepLine, Steps
 
 PREVIEW: Final = 160
 """Characters of an item's text that are shown beside its size."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ullage.tools.sandbox_places import Reach
+from ullage.tools.file_access import FileAccess
 
 FIRST_DESCRIPTOR: Final = 20
 """Directories of the workspace are passed on as descriptors from this number on; bubblewrap closes them."""
@@ -44,7 +44,7 @@ MASKED_PROC: Final = ("kcore", "keys", "key-users", "kmsg", "sched_debug", "time
 root, and a program named in ``kernel.core_pattern`` runs outside."""
 
 
-class Mounting(NamedTuple):
+class BubblewrapCommand(NamedTuple):
     """Bubblewrap's arguments, and what the launcher does before it.
 
     ``open`` are the directories it expects on descriptors: number, number of the parent, name. ``held`` are paths where
@@ -56,9 +56,9 @@ class Mounting(NamedTuple):
     held: list[str]
 
 
-def mounting(
+def bubblewrap_command(
     program: str,
-    reach: Reach,
+    reach: FileAccess,
     command: Sequence[str],
     cwd: Path,
     *,
@@ -66,7 +66,7 @@ def mounting(
     temp_bytes: int,
     is_root: bool,
     binds_descriptors: bool,
-) -> Mounting:
+) -> BubblewrapCommand:
     """How to run the command. ``binds_descriptors`` says that this bubblewrap has ``--bind-fd``."""
     arguments = [program, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     arguments += [] if has_network else ["--unshare-net"]
@@ -95,10 +95,10 @@ def mounting(
     arguments += ["--remount-ro", "/", "--seccomp", "10", "--chdir", str(cwd)]
     arguments += ["--", "/bin/sh", "-c", INNER, "sh", *command]
     held = [str(place) for place in (*reach.missing, *reach.own_missing) if place in mounts]
-    return Mounting(arguments, opened, held)
+    return BubblewrapCommand(arguments, opened, held)
 
 
-def _temporary(reach: Reach, temp_bytes: int) -> Iterator[str]:
+def _temporary(reach: FileAccess, temp_bytes: int) -> Iterator[str]:
     """Directories in memory: half of the bytes for /tmp, a quarter each for the home directory and shared memory."""
     shares = {"/tmp": temp_bytes // 2, "/dev/shm": temp_bytes // 4}
     if any(place.is_relative_to("/var/tmp") for place in (reach.root, *reach.writable, *reach.readable)):
@@ -110,7 +110,7 @@ def _temporary(reach: Reach, temp_bytes: int) -> Iterator[str]:
     yield from ("--size", str(temp_bytes // 4), "--perms", "0700", "--tmpfs", str(reach.home))
 
 
-def _workspace(reach: Reach) -> dict[Path, str]:
+def _workspace(reach: FileAccess) -> dict[Path, str]:
     """What is mounted so that it can be written, and the parts of that which can only be read, parents first.
 
     A mount point can't be renamed or replaced, but a directory above it can, and takes it along: so each directory from
@@ -130,7 +130,7 @@ def _is_below(path: Path, places: Iterable[Path]) -> bool:
     return any(path.is_relative_to(place) for place in places)
 
 
-def _hidden(reach: Reach) -> Iterator[str]:
+def _hidden(reach: FileAccess) -> Iterator[str]:
     for place in reach.hidden:
         if place.is_dir():
             yield from ("--perms", "0000", "--size", "4096", "--tmpfs", str(place), "--remount-ro", str(place))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ullage.errors import SettingError
 from ullage.tools import files
-from ullage.tools.functions import Approval, tool
+from ullage.tools.functions import ApprovalRule, tool
 from ullage.tools.paths import NarrowRoot
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.search import MATCHES, Query
@@ -20,7 +20,7 @@ from ullage.tools.search import search as search_files
 from ullage.tools.shell import KEPT_BYTES, LONGEST_S, TIMEOUT_S
 from ullage.tools.shell import shell as run_shell
 from ullage.tools.threads import in_thread
-from ullage.tools.tool import AgentTool, Output, Surroundings, ToolError
+from ullage.tools.tool import AgentTool, Output, ToolContext, ToolError
 
 MARGIN_S: Final = 10.0  # seconds a tool with a time limit of its own gets on top, to end what it started
 
@@ -29,7 +29,7 @@ def builtin(
     names: Sequence[str] = ("read", "write", "edit", "list", "search", "shell"),
     *,
     root: Path | NarrowRoot | None = None,
-    approve: bool | Sequence[str] | Mapping[str, Approval] = False,
+    approve: bool | Sequence[str] | Mapping[str, ApprovalRule] = False,
     env: Mapping[str, str] | None = None,
     kept_bytes: int = KEPT_BYTES,
     sandbox: Sandbox | None = None,
@@ -56,7 +56,7 @@ def builtin(
     if unknown := sorted(named - makers.keys()):
         raise SettingError(f"no built-in tool {', '.join(unknown)}: there are {', '.join(makers)}")
 
-    def asks(name: str) -> Approval:
+    def asks(name: str) -> ApprovalRule:
         if isinstance(approve, bool):
             return approve
         return approve.get(name, False) if isinstance(approve, Mapping) else name in approve
@@ -64,9 +64,9 @@ def builtin(
     return tuple(makers[name]() for name in names)
 
 
-def _read(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
+def _read(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
     @tool(name="read", idempotent=True, needs_approval=approval)
-    async def read(path: str, *, offset: int = 1, limit: int = files.LINES, session: Surroundings) -> Output:
+    async def read(path: str, *, offset: int = 1, limit: int = files.LINES, session: ToolContext) -> Output:
         """Read a text file, its lines numbered, or look at an image.
 
         Args:
@@ -79,9 +79,9 @@ def _read(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     return read
 
 
-def _write(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
+def _write(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
     @tool(name="write", sequential=True, idempotent=True, needs_approval=approval)
-    def write(path: str, content: str, session: Surroundings) -> Output:
+    def write(path: str, content: str, session: ToolContext) -> Output:
         """Write a file. One that is there is replaced; missing directories are made.
 
         Args:
@@ -93,9 +93,9 @@ def _write(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     return write
 
 
-def _edit(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
+def _edit(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
     @tool(name="edit", sequential=True, needs_approval=approval)
-    def edit(path: str, old: str, new: str, *, replace_all: bool = False, session: Surroundings) -> Output:
+    def edit(path: str, old: str, new: str, *, replace_all: bool = False, session: ToolContext) -> Output:
         """Replace text in a file. Without replace_all the old text must stand there exactly once.
 
         Args:
@@ -109,9 +109,9 @@ def _edit(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     return edit
 
 
-def _list(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
+def _list(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
     @tool(name="list", idempotent=True, needs_approval=approval)
-    async def list_(path: str = ".", *, depth: int = 1, session: Surroundings) -> Output:
+    async def list_(path: str = ".", *, depth: int = 1, session: ToolContext) -> Output:
         """List a directory: directories end with a slash, files have their size.
 
         Args:
@@ -123,7 +123,7 @@ def _list(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
     return list_
 
 
-def _search(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
+def _search(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
     @tool(name="search", idempotent=True, needs_approval=approval, timeout_s=SEARCH_S + MARGIN_S)
     async def search(
         pattern: str,
@@ -133,7 +133,7 @@ def _search(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
         ignore_case: bool = False,
         context: int = 0,
         limit: int = MATCHES,
-        session: Surroundings,
+        session: ToolContext,
     ) -> Output:
         r"""Search files for a regular expression, line by line. Binary files and caches are left out.
 
@@ -152,9 +152,9 @@ def _search(root: Path | NarrowRoot | None, approval: Approval) -> AgentTool:
 
 
 def _shell(
-    root: Path | None, approval: Approval, env: Mapping[str, str] | None, kept_bytes: int, sandbox: Sandbox
+    root: Path | None, approval: ApprovalRule, env: Mapping[str, str] | None, kept_bytes: int, sandbox: Sandbox
 ) -> AgentTool:
-    async def shell(command: str, *, timeout_s: float = TIMEOUT_S, session: Surroundings) -> Output:
+    async def shell(command: str, *, timeout_s: float = TIMEOUT_S, session: ToolContext) -> Output:
         """Run a command in a shell, in the working directory, and give what it prints and its exit code.
 
         Each command begins anew: directory and variables of an earlier one are gone. There is no input and no terminal.

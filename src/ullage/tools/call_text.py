@@ -16,14 +16,14 @@ from typing import Any, Final, Literal, NamedTuple
 from ullage.tools.running import parse_arguments
 from ullage.tools.tool import BadArguments
 
-Kind = Literal["name", "label", "text", "escape", "gutter", "note"]
+PieceKind = Literal["name", "label", "text", "escape", "gutter", "note"]
 
 
 class CallPiece(NamedTuple):
     """A piece of a line. ``escape`` is a spelled character, ``note`` is said by Ullage; the rest is the call's own."""
 
     text: str
-    kind: Kind
+    kind: PieceKind
 
 
 CallLine = tuple[CallPiece, ...]
@@ -125,7 +125,7 @@ def _spelled_line(line: str) -> Iterable[CallPiece]:
     )
 
 
-def _spelled(text: str, kind: Kind) -> list[CallPiece]:
+def _spelled(text: str, kind: PieceKind) -> list[CallPiece]:
     pieces: list[CallPiece] = []
     plain: list[str] = []
     for char in text:

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS, READ_BYTES
 from ullage.tools.outputs import HEAD_BYTES, as_picture, looks_binary
-from ullage.tools.paths import NarrowRoot, Place, walk_to
+from ullage.tools.paths import ConfinedPath, NarrowRoot, walk_to
 from ullage.tools.replacing import replace_content
 from ullage.tools.tool import Output, ToolError
 
@@ -100,7 +100,7 @@ def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:
         return Output("\n".join(lines) or f"{place.shown} is empty.")
 
 
-def _image(place: Place, data: bytes) -> Output:
+def _image(place: ConfinedPath, data: bytes) -> Output:
     picture = as_picture(data, name=place.shown)
     if picture is None:
         raise ToolError(f"{place.shown} changed while it was read.")
@@ -108,7 +108,7 @@ def _image(place: Place, data: bytes) -> Output:
     return Output(f"{place.shown}: {part.mime}, {part.width}x{part.height} pixels, {len(data):,} bytes", (picture,))
 
 
-def _numbered(file: BinaryIO, place: Place, offset: int, limit: int) -> str:
+def _numbered(file: BinaryIO, place: ConfinedPath, offset: int, limit: int) -> str:
     lines: list[str] = []
     number = characters = 0
     while True:

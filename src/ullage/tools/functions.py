@@ -24,10 +24,10 @@ from ullage.tools.docstrings import read_docstring
 from ullage.tools.outputs import as_output
 from ullage.tools.signature import Signature, read_signature
 from ullage.tools.threads import in_thread
-from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, Output, Run, Surroundings
+from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, Output, Run, ToolContext
 
 Function = Callable[..., Any]
-Approval = bool | Callable[[Mapping[str, Any]], bool]
+ApprovalRule = bool | Callable[[Mapping[str, Any]], bool]
 
 
 @overload
@@ -43,7 +43,7 @@ def tool(
     description: str = "",
     sequential: bool = False,
     idempotent: bool = False,
-    needs_approval: Approval = False,
+    needs_approval: ApprovalRule = False,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     result_tokens: int | None = None,
 ) -> Callable[[Function], AgentTool]: ...
@@ -57,14 +57,14 @@ def tool(
     description: str = "",
     sequential: bool = False,
     idempotent: bool = False,
-    needs_approval: Approval = False,
+    needs_approval: ApprovalRule = False,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     result_tokens: int | None = None,
 ) -> AgentTool | Callable[[Function], AgentTool]:
     """A function as a tool; ``@tool`` and ``@tool(sequential=True)`` both work.
 
     Name, description and parameters come from the function, its docstring and its type hints. A parameter annotated
-    ``Surroundings`` gets the session and is not shown to the model. A function that isn't ``async`` runs in a thread: a
+    ``ToolContext`` gets the session and is not shown to the model. A function that isn't ``async`` runs in a thread: a
     cancel or the time limit can't stop it and gives up its result. The other arguments are those of ``AgentTool``.
     Raises ``SettingError`` for a function that no model can call.
     """
@@ -105,8 +105,8 @@ def as_tools(tools: Iterable[AgentTool | Function]) -> tuple[AgentTool, ...]:
 
 
 def _runner(function: Function, signature: Signature) -> Run:
-    async def run(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
-        taken = signature.convert(arguments) | dict.fromkeys(signature.surroundings, surroundings)
+    async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
+        taken = signature.convert(arguments) | dict.fromkeys(signature.context, context)
         if _is_async(function):
             return await in_thread(as_output, await function(**taken))
 

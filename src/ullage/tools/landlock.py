@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.tools.sandbox_places import Reach
+from ullage.tools.file_access import FileAccess
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 MAKE_CHAR, MAKE_BLOCK, REFER, TRUNCATE, IOCTL_DEV = 1 << 6, 1 << 11, 1 << 13, 1 << 14, 1 << 15
@@ -44,7 +44,7 @@ def landlock_version() -> int:
     return max(0, int(call(_CREATE_RULESET, None, 0, _VERSION)))
 
 
-def landlock_rules(reach: Reach, temp: Path, version: int, *, has_network: bool) -> dict[str, Any]:
+def landlock_rules(reach: FileAccess, temp: Path, version: int, *, has_network: bool) -> dict[str, Any]:
     """The rules for the launcher. What is hidden or protected inside a writable place stays open to the command."""
     known = (1 << FILE_RIGHTS[min(version, max(FILE_RIGHTS))]) - 1
     writing = known & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV)

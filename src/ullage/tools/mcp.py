@@ -16,11 +16,19 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ullage.errors import SettingError
-from ullage.tools.functions import Approval
-from ullage.tools.mcp_connection import Address, Connection, Sdk, ServerLost, ServerUnavailable, load_sdk, unbroken
+from ullage.tools.functions import ApprovalRule
+from ullage.tools.mcp_connection import (
+    McpAddress,
+    McpConnection,
+    Sdk,
+    ServerLost,
+    ServerUnavailable,
+    load_sdk,
+    unbroken,
+)
 from ullage.tools.mcp_content import Offered, as_output, offered
 from ullage.tools.sandbox import Sandbox
-from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, Output, Run, Surroundings, ToolError
+from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, Output, Run, ToolContext, ToolError
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +42,7 @@ RETRY_S: Final = 2.0
 LONGEST_RETRY_S: Final = 60.0
 """Seconds until a server that could not be used is tried again: twice as long each time, up to the second."""
 
-ToolsChanged = Callable[[tuple[AgentTool, ...]], None]
+ToolListener = Callable[[tuple[AgentTool, ...]], None]
 
 
 class McpServer:
@@ -60,15 +68,15 @@ class McpServer:
         headers: Mapping[str, str] | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         connect_s: float = CONNECT_S,
-        needs_approval: Approval = False,
+        needs_approval: ApprovalRule = False,
         result_tokens: int | None = None,
-        on_change: ToolsChanged | None = None,
+        on_change: ToolListener | None = None,
         sandbox: Sandbox | None = None,
     ) -> None:
         if not name or bool(command) == bool(url):
             raise SettingError("an MCP server needs a name, and either a command or a url")
         self.name = name
-        self._address = Address(
+        self._address = McpAddress(
             command=command,
             args=tuple(args),
             env=dict(env or {}),
@@ -82,7 +90,7 @@ class McpServer:
         self._needs_approval = needs_approval
         self._result_tokens = result_tokens
         self._on_change = on_change
-        self._connection: Connection | None = None
+        self._connection: McpConnection | None = None
         self._sdk: Sdk | None = None
         self._connecting = asyncio.Lock()
         self._is_open = False
@@ -94,7 +102,7 @@ class McpServer:
         self.notes: tuple[str, ...] = ()
         """What is left out of what the server declares."""
 
-    def on_change(self, tell: ToolsChanged) -> None:
+    def on_change(self, tell: ToolListener) -> None:
         """Tell this one too when the tools have changed."""
         before = self._on_change
 
@@ -169,7 +177,7 @@ class McpServer:
     ) -> None:
         await self.close(at_once=kind is not None and issubclass(kind, asyncio.CancelledError))
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> McpConnection:
         """The living connection, or a new one."""
         async with self._connecting:
             if not self._is_open or self._sdk is None:
@@ -179,7 +187,7 @@ class McpServer:
             if self._connection is not None:
                 await self._connection.close(at_once=True)
                 self._connection = None
-            connection = Connection(self._address, self._sdk, self._refresh)
+            connection = McpConnection(self._address, self._sdk, self._refresh)
             try:
                 await connection.open(self._connect_s)
             except ServerUnavailable as error:
@@ -227,7 +235,7 @@ class McpServer:
         )
 
     def _runner(self, each: Offered) -> Run:
-        async def run(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+        async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
             return await self._call(each, arguments)
 
         return run

@@ -21,7 +21,7 @@ from ullage.envelope import MCP_MESSAGE_BYTES, MCP_TOOLS
 from ullage.errors import MissingExtra, UllageError
 from ullage.tools.mcp_http import http_client
 from ullage.tools.mcp_stdio import Program, ServerBroken, stdio_transport
-from ullage.tools.processes import HAS_LAUNCHER, MARK, Command, Group, launched
+from ullage.tools.processes import HAS_LAUNCHER, MARK, ProcessGroup, ProcessSpec, launched
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.threads import in_thread
 
@@ -61,7 +61,7 @@ class ServerUnavailable(UllageError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class McpAddress:
     """Where a server is: a command to start, or a URL. ``headers`` and ``env`` may hold keys."""
 
     command: str = ""
@@ -107,10 +107,10 @@ def load_sdk() -> Sdk:
     return Sdk(Client, stdio, streamable_http, types, MCPError, subscriptions, SessionMessage)
 
 
-class Connection:
+class McpConnection:
     """A server that is being talked to. ``changed`` is called when it has other tools than before."""
 
-    def __init__(self, address: Address, sdk: Sdk, changed: Callable[[], None]) -> None:
+    def __init__(self, address: McpAddress, sdk: Sdk, changed: Callable[[], None]) -> None:
         import anyio
 
         self._address = address
@@ -271,7 +271,7 @@ class Connection:
         self._scope.cancel()
         await asyncio.wait({task}, timeout=patience_s)
         if self._address.command:
-            group = Group(None, self._mark)
+            group = ProcessGroup(None, self._mark)
             if not task.done() or group.is_alive(strays=True):
                 await group.end(strays=True)
         await asyncio.wait({task})
@@ -350,13 +350,13 @@ class _WatchedStream:
         return await self._stream.__aexit__(*error)
 
 
-def _started(at: Address) -> tuple[list[str], Mapping[str, str]]:
+def _started(at: McpAddress) -> tuple[list[str], Mapping[str, str]]:
     """The command line and the further environment of a server: under the launcher, and confined where asked.
 
     Raises ``ServerUnavailable`` for one that can't be confined.
     """
     cwd = Path(at.cwd or ".").absolute()
-    command = Command((at.command, *at.args), cwd, at.env)
+    command = ProcessSpec((at.command, *at.args), cwd, at.env)
     if at.sandbox is not None:
         if weakness := at.sandbox.weakness(cwd):
             raise ServerUnavailable(f"The MCP server at {at} is to run sandboxed, which is not possible: {weakness}.")

@@ -38,7 +38,7 @@ class NarrowRoot(NamedTuple):
     path: Path
 
 
-class Place(NamedTuple):
+class ConfinedPath(NamedTuple):
     """Where a path leads: an open directory and a name in it that is no link, or ``.`` for the directory itself.
 
     ``shown`` is the path from the root, without links. There need not be anything of that name.
@@ -73,7 +73,7 @@ class Place(NamedTuple):
 @contextmanager
 def walk_to(
     root: Path | NarrowRoot, path: str, *, to_write: bool = False, make_parents: bool = False
-) -> Iterator[Place]:
+) -> Iterator[ConfinedPath]:
     """The place a path leads to, open as long as the block lasts. An ``OSError`` in the block becomes a ``ToolError``.
 
     Absolute paths and links are followed as long as they stay inside. Raises ``OutsideRoot``, and ``ToolError`` where a
@@ -82,7 +82,7 @@ def walk_to(
     """
     if "\0" in path:
         raise ToolError("A path can't hold the character NUL.")
-    walk = _Walk(root, to_write=to_write)
+    walk = _PathWalk(root, to_write=to_write)
     try:
         yield walk.to(path, make_parents=make_parents)
     except OSError as error:
@@ -91,7 +91,7 @@ def walk_to(
         walk.close()
 
 
-class _Walk:
+class _PathWalk:
     """One walk: the directories from the root to here, each open."""
 
     def __init__(self, root: Path | NarrowRoot, *, to_write: bool) -> None:
@@ -103,7 +103,7 @@ class _Walk:
         self._open: list[int] = []
         self._names: list[str] = []
 
-    def to(self, path: str, *, make_parents: bool) -> Place:
+    def to(self, path: str, *, make_parents: bool) -> ConfinedPath:
         self._open.append(self._opened())
         if self._to_write and any(map(is_git_name, self._roots[1].parts)):
             raise _inside_repository(path)
@@ -123,10 +123,10 @@ class _Walk:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                 left = self._steps(target, path) + left
             elif not left:
-                return Place(self._open[-1], step, "/".join([*self._names, step]))
+                return ConfinedPath(self._open[-1], step, "/".join([*self._names, step]))
             else:
                 self._down(step, make=make_parents)
-        return Place(self._open[-1], ".", "/".join(self._names) or ".")
+        return ConfinedPath(self._open[-1], ".", "/".join(self._names) or ".")
 
     def _opened(self) -> int:
         """A descriptor of the root."""

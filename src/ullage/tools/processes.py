@@ -52,7 +52,7 @@ UNLIMITED: Final[Mapping[str, int]] = {
 Exceeded = Literal["", "processes", "memory", "disk", "temp"]
 
 
-class Ended(NamedTuple):
+class ProcessEnd(NamedTuple):
     """How a command ended: its exit code, or minus the signal; whether time was up; whether processes were left over.
 
     What was left over has been ended too. ``exceeded`` is the limit that the command was ended for.
@@ -64,7 +64,7 @@ class Ended(NamedTuple):
     exceeded: Exceeded = ""
 
 
-class Command(NamedTuple):
+class ProcessSpec(NamedTuple):
     """What to run. ``descriptors`` are passed on; ``env`` is the whole environment; ``term_s`` is from TERM to KILL.
 
     ``spec`` is what the launcher is told beside these: limits, and how the command is confined.
@@ -78,7 +78,7 @@ class Command(NamedTuple):
     spec: Mapping[str, Any] = {}
 
 
-class Report(msgspec.Struct, frozen=True):
+class LauncherReport(msgspec.Struct, frozen=True):
     """What the launcher tells at the end."""
 
     code: int
@@ -87,10 +87,10 @@ class Report(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-_REPORT: Final = msgspec.json.Decoder(Report)
+_REPORT: Final = msgspec.json.Decoder(LauncherReport)
 
 
-def launched(command: Command, *, lifeline: int = -1, report: int = -1) -> list[str]:
+def launched(command: ProcessSpec, *, lifeline: int = -1, report: int = -1) -> list[str]:
     """The command line of the launcher that runs this command. Without ``report`` its exit code is the command's."""
     spec = {
         "command": list(command.arguments),
@@ -110,7 +110,7 @@ def launched(command: Command, *, lifeline: int = -1, report: int = -1) -> list[
     return [sys.executable, "-I", "-S", LAUNCHER, msgspec.json.encode(spec).decode()]
 
 
-async def run_command(command: Command, take: Callable[[bytes], object], *, timeout_s: float) -> Ended:
+async def run_command(command: ProcessSpec, take: Callable[[bytes], object], *, timeout_s: float) -> ProcessEnd:
     """Run it without input; ``take`` gets what it prints, both streams in the order they were written.
 
     Cancelling ends all its processes, TERM first and KILL a second later, and only then goes on; cancelling again
@@ -138,8 +138,8 @@ async def run_command(command: Command, take: Callable[[bytes], object], *, time
             for descriptor in (writing, reporting, lifeline):
                 os.close(descriptor)
         if not HAS_LAUNCHER:
-            return await _attended(process, Group(process.pid, mark, term_s=command.term_s), output, timeout_s)
-        launch = Launch(process, life, mark, term_s=command.term_s)
+            return await _attended(process, ProcessGroup(process.pid, mark, term_s=command.term_s), output, timeout_s)
+        launch = LaunchedProcesses(process, life, mark, term_s=command.term_s)
         ended = await _attended(process, launch, output, timeout_s)
         return _reported(reports, ended)
     finally:
@@ -149,7 +149,7 @@ async def run_command(command: Command, take: Callable[[bytes], object], *, time
             os.close(life)
 
 
-def _reported(reports: int, ended: Ended) -> Ended:
+def _reported(reports: int, ended: ProcessEnd) -> ProcessEnd:
     """How the launcher says that the command ended. Raises ``OSError`` for one that could not be started."""
     told = os.read(reports, _CHUNK)
     if not told:  # the launcher itself was killed
@@ -157,12 +157,12 @@ def _reported(reports: int, ended: Ended) -> Ended:
     report = _REPORT.decode(told)
     if report.error:
         raise OSError(report.error)
-    return Ended(report.code, ended.timed_out, report.left_over and not ended.timed_out, report.exceeded)
+    return ProcessEnd(report.code, ended.timed_out, report.left_over and not ended.timed_out, report.exceeded)
 
 
 async def _attended(
-    process: subprocess.Popen[bytes], group: Group | Launch, output: OutputReader, timeout_s: float
-) -> Ended:
+    process: subprocess.Popen[bytes], group: ProcessGroup | LaunchedProcesses, output: OutputReader, timeout_s: float
+) -> ProcessEnd:
     code = asyncio.ensure_future(in_thread(process.wait))
     try:
         done, _ = await asyncio.wait({code}, timeout=timeout_s)
@@ -175,7 +175,7 @@ async def _attended(
             left_over = False
             await group.end(strays=True)
         await output.ended(_LINGER_S)
-        return Ended(await code, not done, left_over)
+        return ProcessEnd(await code, not done, left_over)
     except asyncio.CancelledError:
         await group.end(strays=True)
         await code
@@ -186,13 +186,13 @@ async def _attended(
             code.cancel()
 
 
-class Launch:
+class LaunchedProcesses:
     """A launcher and all that descends from it. The lifeline is the writing end of a pipe that only we hold."""
 
     def __init__(self, process: subprocess.Popen[bytes], lifeline: int, mark: str, *, term_s: float) -> None:
         self._process = process
         self._lifeline = lifeline
-        self._strays = Group(None, mark, term_s=0.0)
+        self._strays = ProcessGroup(None, mark, term_s=0.0)
         self._term_s = term_s
 
     def is_alive(self) -> bool:
@@ -223,7 +223,7 @@ class Launch:
             self._strays.end_now()
 
 
-class Group:
+class ProcessGroup:
     """The processes of one command: those in its leader's group, and those that carry its mark.
 
     Without a leader the mark is all that is known of them.

@@ -7,11 +7,11 @@ import secrets
 import stat
 from contextlib import suppress
 
-from ullage.tools.paths import Place
+from ullage.tools.paths import ConfinedPath
 from ullage.tools.tool import ToolError
 
 
-def replace_content(place: Place, data: bytes, *, read_as: os.stat_result | None = None) -> None:
+def replace_content(place: ConfinedPath, data: bytes, *, read_as: os.stat_result | None = None) -> None:
     """Put a file with this content at the place; a file that was there keeps its permissions.
 
     ``read_as`` is what it was when its content was read: where it is another one now, nothing is written.

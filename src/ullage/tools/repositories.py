@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ullage.tools.own_code import Kept
+from ullage.tools.protected_paths import ProtectedPaths
 
 GIT: Final = ".git"
 
@@ -37,15 +37,15 @@ _GITLINK: Final = 0o160000
 _SHA256: Final = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
 
 
-def git_places(root: Path, opened: Iterable[Path] = ()) -> Kept:
+def git_places(root: Path, opened: Iterable[Path] = ()) -> ProtectedPaths:
     """What in the workspace and in further directories that commands can write belongs to git.
 
     A place in ``opened`` that lies in a ``.git`` was opened on purpose: it stays as it is.
     """
     if GIT in root.parts or _is_git_directory(root):
-        return Kept(problem=f"{root} is the inside of a repository")
+        return ProtectedPaths(problem=f"{root} is the inside of a repository")
     opened = [place for place in opened if place.is_dir()]
-    found = _Found()
+    found = _RepositoryScan()
     for place in (root, *opened):
         if GIT not in place.parts and not _is_git_directory(place):
             found.look_in(place)
@@ -54,7 +54,7 @@ def git_places(root: Path, opened: Iterable[Path] = ()) -> Kept:
     existing = [
         path for path in found.existing if not any(path.is_relative_to(place) for place in opened if GIT in place.parts)
     ]
-    return Kept(tuple(existing), tuple(found.missing), found.problem)
+    return ProtectedPaths(tuple(existing), tuple(found.missing), found.problem)
 
 
 def is_git_name(name: str) -> bool:
@@ -77,7 +77,7 @@ def makes_repository(directory: int, name: str) -> bool:
     return _is_repository(has)
 
 
-class _Found:
+class _RepositoryScan:
     """The places found so far, in order and once each."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from ullage.messages import clean_text
 from ullage.tools.long_text import PIECE, clean_pieces
 from ullage.tools.outputs import as_output
 from ullage.tools.threads import in_thread
-from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings, ToolError
+from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ _LONGEST_MESSAGE: Final = 10_000  # characters of an exception's message
 _left_behind: set[asyncio.Task[Output]] = set()
 
 
-class Ran(NamedTuple):
+class CallResult(NamedTuple):
     """How a call went. ``output.text`` is valid Unicode; ``raw`` are the bytes it was before, where it was not."""
 
     output: Output
@@ -38,7 +38,7 @@ class Ran(NamedTuple):
     raw: bytes | None = None
 
 
-async def run_call(tool: AgentTool, arguments: str, surroundings: Surroundings, *, grace_s: float = GRACE_S) -> Ran:
+async def run_call(tool: AgentTool, arguments: str, context: ToolContext, *, grace_s: float = GRACE_S) -> CallResult:
     """Run one call with the arguments as the model wrote them. Never raises but for a cancel.
 
     Cancelling cancels the tool, waits at most ``grace_s`` for what it has to end, and goes on; cancelling again goes on
@@ -48,7 +48,7 @@ async def run_call(tool: AgentTool, arguments: str, surroundings: Surroundings, 
         parsed = parse_arguments(arguments)
     except BadArguments as error:
         return await _ran(Output(str(error), is_error=True), "not_started")
-    task = asyncio.ensure_future(_contained(tool, parsed, surroundings))
+    task = asyncio.ensure_future(_contained(tool, parsed, context))
     try:
         await asyncio.wait({task}, timeout=tool.timeout_s)
     except asyncio.CancelledError:
@@ -65,13 +65,13 @@ async def run_call(tool: AgentTool, arguments: str, surroundings: Surroundings, 
     return await _ran(output, output.outcome or ("failed" if output.is_error else "finished"))
 
 
-def cancelled(tool: AgentTool) -> Ran:
+def cancelled(tool: AgentTool) -> CallResult:
     """What a cancelled call leaves for the model to read; its outcome is unknown where the tool outlives a cancel."""
     if tool.outlives_cancel:
         text = f"{tool.name} was cancelled. What it began could not be stopped: whether it takes effect is unknown."
-        return Ran(Output(text, is_error=True, outcome="unknown"), "unknown")
+        return CallResult(Output(text, is_error=True, outcome="unknown"), "unknown")
     text = f"{tool.name} was cancelled while it ran; what it had done by then was not undone."
-    return Ran(Output(text, is_error=True, outcome="cancelled"), "cancelled")
+    return CallResult(Output(text, is_error=True, outcome="cancelled"), "cancelled")
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -87,9 +87,9 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return {clean_text(name).text: _clean(value) for name, value in parsed.items()}
 
 
-async def _contained(tool: AgentTool, arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+async def _contained(tool: AgentTool, arguments: Mapping[str, Any], context: ToolContext) -> Output:
     try:
-        output: object = await tool.run(arguments, surroundings)
+        output: object = await tool.run(arguments, context)
     except SystemExit as error:  # would end the event loop and with it every session
         raise ToolError(f"{tool.name} failed: it asked the program to exit ({error}).") from error
     if isinstance(output, Output) and not output.pictures:
@@ -152,12 +152,12 @@ def _spelt(error: BaseException, depth: int = 0) -> str:
     return spelt
 
 
-async def _ran(output: Output, outcome: ToolOutcome) -> Ran:
+async def _ran(output: Output, outcome: ToolOutcome) -> CallResult:
     if len(output.text) > RESULT_CHARS:
         note = f"\n[The result had {len(output.text):,} characters; what follows the first {RESULT_CHARS:,} is lost.]"
         output = output._replace(text=output.text[:RESULT_CHARS] + note)
     cleaned = clean_text(output.text) if len(output.text) < PIECE else await in_thread(clean_pieces, output.text)
-    return Ran(output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw)
+    return CallResult(output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw)
 
 
 def _clean(value: Any) -> Any:

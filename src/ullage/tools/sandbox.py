@@ -22,12 +22,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from ullage.tools.bubblewrap import mounting
+from ullage.tools.bubblewrap import bubblewrap_command
+from ullage.tools.file_access import TOOLCHAIN_VARIABLES, FileAccess, file_access_of, store_files
 from ullage.tools.landlock import SEES_TRUNCATION, landlock_rules, landlock_version
-from ullage.tools.own_code import OwnCode, own_code
 from ullage.tools.paths import moved
-from ullage.tools.processes import Command
-from ullage.tools.sandbox_places import TOOLCHAIN_VARIABLES, Reach, reach_of, store_files
+from ullage.tools.processes import ProcessSpec
+from ullage.tools.protected_paths import UllageCode, ullage_code
 from ullage.tools.seccomp import MACHINES, filter_for
 from ullage.tools.tool import ToolError
 
@@ -40,7 +40,7 @@ BACKENDS: Final[tuple[Backend, ...]] = ("bubblewrap", "landlock")
 _PROBE_S: Final = 10.0
 
 
-class Limits(NamedTuple):
+class CommandLimits(NamedTuple):
     """What one command may use. Chosen: enough for builds and test runs, far from what stalls a machine.
 
     ``memory_bytes`` is for all its processes together and for each of them; 0 is three quarters of the machine's.
@@ -72,10 +72,10 @@ class Sandbox:
     stores: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: CommandLimits = field(default_factory=CommandLimits)
     home: Path = field(default_factory=Path.home)
     backends: tuple[Backend, ...] = BACKENDS
-    code: OwnCode = field(default_factory=own_code)
+    code: UllageCode = field(default_factory=ullage_code)
     is_narrow: bool = False
 
     def backend(self, root: Path) -> Backend:
@@ -98,7 +98,7 @@ class Sandbox:
             f"the user are hidden, and {network}."
         )
 
-    def confined(self, command: Command) -> Command:
+    def confined(self, command: ProcessSpec) -> ProcessSpec:
         """The command as the launcher runs it in this sandbox; its directory is the workspace.
 
         Raises ``ToolError`` for a narrower workspace that has become a link.
@@ -114,10 +114,10 @@ class Sandbox:
             case _:
                 return replace_spec(command, {"limits": self.limits.as_spec()})
 
-    def reach(self, root: Path, search_path: str = "") -> Reach:
+    def reach(self, root: Path, search_path: str = "") -> FileAccess:
         """What a command in this workspace can get at."""
         stores = [file for store in self.stores for file in store_files(store)]
-        return reach_of(
+        return file_access_of(
             root,
             home=self.home,
             search_path=search_path,
@@ -163,11 +163,11 @@ class Sandbox:
                 return program
         return ""
 
-    def _in_bubblewrap(self, command: Command, root: Path) -> Command:
+    def _in_bubblewrap(self, command: ProcessSpec, root: Path) -> ProcessSpec:
         limits = self.limits.as_spec()
         program = self._bubblewrap_program(root)
         has_network = self.mode == "workspace+network"
-        mounted = mounting(
+        mounted = bubblewrap_command(
             program,
             self.reach(root, command.env.get("PATH", "")),
             command.arguments,
@@ -187,7 +187,7 @@ class Sandbox:
         env = {**command.env, "HOME": str(self.home), "TMPDIR": "/tmp"}
         return replace_spec(command._replace(arguments=mounted.arguments, env=env), spec)
 
-    def _in_landlock(self, command: Command, root: Path) -> Command:
+    def _in_landlock(self, command: ProcessSpec, root: Path) -> ProcessSpec:
         version = landlock_version()
         has_network = self.mode == "workspace+network"
         temp = Path(os.path.realpath(tempfile.gettempdir())) / f"ullage-{secrets.token_hex(8)}"
@@ -214,11 +214,11 @@ class Sandbox:
         return replace_spec(command._replace(env=env), spec)
 
 
-def replace_spec(command: Command, spec: Mapping[str, Any]) -> Command:
+def replace_spec(command: ProcessSpec, spec: Mapping[str, Any]) -> ProcessSpec:
     return command._replace(spec={**command.spec, **spec})
 
 
-def _unhidden(reach: Reach, backend: Backend) -> str:
+def _unhidden(reach: FileAccess, backend: Backend) -> str:
     """What this kind of sandbox could not hide in this workspace."""
     if backend == "bubblewrap":
         return ""

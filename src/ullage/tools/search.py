@@ -13,7 +13,7 @@ import msgspec
 
 from ullage.tools.files import IGNORED
 from ullage.tools.paths import NarrowRoot, walk_to
-from ullage.tools.processes import UNLIMITED, Command, run_command
+from ullage.tools.processes import UNLIMITED, ProcessSpec, run_command
 from ullage.tools.tool import Output, ToolError
 
 TIMEOUT_S: Final = 60.0
@@ -72,7 +72,7 @@ async def search(
             "ignored": sorted(IGNORED),
             "library": library,
         }
-        command = Command(
+        command = ProcessSpec(
             (sys.executable, "-I", "-S", _PROGRAM, msgspec.json.encode(request).decode()),
             Path("/"),  # it works by the descriptor
             {},

@@ -57,7 +57,7 @@ _INJECTING: Final = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX of <asm-generic/io
 _O_ACCMODE, _O_CREAT, _O_TRUNC, _O_TMPFILE = 0o3, 0o100, 0o1000, 0o20000000
 
 
-class Test(NamedTuple):
+class ArgumentTest(NamedTuple):
     """Whether ``argument & mask`` equals ``value``, or with ``differs`` does not."""
 
     argument: int
@@ -66,11 +66,11 @@ class Test(NamedTuple):
     differs: bool = False
 
 
-class Refusal(NamedTuple):
+class RefusedCall(NamedTuple):
     """A call that fails with this error where all tests hold."""
 
     call: int
-    tests: tuple[Test, ...] = ()
+    tests: tuple[ArgumentTest, ...] = ()
     error: int = errno.EPERM
 
 
@@ -82,45 +82,47 @@ def filter_for(machine: str, sockets: Sockets, *, has_namespaces: bool, guards_t
     """
     arch = MACHINES[machine]
     column = list(MACHINES).index(machine)
-    refused = [Refusal(numbers[column]) for numbers in _FORBIDDEN.values()]
+    refused = [RefusedCall(numbers[column]) for numbers in _FORBIDDEN.values()]
     if not has_namespaces:
-        refused += [Refusal(numbers[column]) for numbers in _SHARED_MEMORY.values()]
-        refused.append(Refusal((302, 261)[column], (Test(0, _ALL, 0, differs=True),)))  # prlimit64 of another process
+        refused += [RefusedCall(numbers[column]) for numbers in _SHARED_MEMORY.values()]
+        refused.append(
+            RefusedCall((302, 261)[column], (ArgumentTest(0, _ALL, 0, differs=True),))
+        )  # prlimit64 of another process
     refused += _of_namespaces(column)
     refused += _of_privileged_files(column)
-    refused += [Refusal((16, 29)[column], (Test(1, _ALL, number),)) for number in _INJECTING]
+    refused += [RefusedCall((16, 29)[column], (ArgumentTest(1, _ALL, number),)) for number in _INJECTING]
     refused += _of_sockets(column, sockets)
     if guards_truncation:
         refused += _of_truncation(column)
     return _assembled(arch, is_x86=machine == "x86_64", refused=refused)
 
 
-def _of_namespaces(column: int) -> Iterator[Refusal]:
+def _of_namespaces(column: int) -> Iterator[RefusedCall]:
     for number in ((272, 97)[column], (56, 220)[column]):  # unshare, clone
-        yield Refusal(number, (Test(0, _NEW_NAMESPACES, 0, differs=True),))
+        yield RefusedCall(number, (ArgumentTest(0, _NEW_NAMESPACES, 0, differs=True),))
     # its flags lie in memory, where no filter sees them; the C library then uses clone
-    yield Refusal(435, error=errno.ENOSYS)
+    yield RefusedCall(435, error=errno.ENOSYS)
 
 
-def _of_privileged_files(column: int) -> Iterator[Refusal]:
+def _of_privileged_files(column: int) -> Iterator[RefusedCall]:
     """A file made setuid here could be started outside by another user."""
     places = {(90, -1): 1, (91, 52): 1, (268, 53): 2, (452, 452): 2, (85, -1): 1, (133, -1): 1, (259, 33): 2}
     for numbers, argument in places.items():  # chmod, fchmod, fchmodat, fchmodat2, creat, mknod, mknodat
         if numbers[column] >= 0:
-            yield Refusal(numbers[column], (Test(argument, _SETUID_SETGID, 0, differs=True),))
+            yield RefusedCall(numbers[column], (ArgumentTest(argument, _SETUID_SETGID, 0, differs=True),))
     for number, flags in (((2, -1)[column], 1), ((257, 56)[column], 2)):  # open, openat
         if number >= 0:
             for creating in (_O_CREAT, _O_TMPFILE):
-                creates = Test(flags, creating, creating)
-                yield Refusal(number, (creates, Test(flags + 1, _SETUID_SETGID, 0, differs=True)))
-    yield Refusal(437, error=errno.ENOSYS)  # openat2: its flags lie in memory
+                creates = ArgumentTest(flags, creating, creating)
+                yield RefusedCall(number, (creates, ArgumentTest(flags + 1, _SETUID_SETGID, 0, differs=True)))
+    yield RefusedCall(437, error=errno.ENOSYS)  # openat2: its flags lie in memory
 
 
-def _of_sockets(column: int, sockets: Sockets) -> Iterator[Refusal]:
+def _of_sockets(column: int, sockets: Sockets) -> Iterator[RefusedCall]:
     make, pair = (41, 198)[column], (53, 199)[column]
     # a datagram socket of a pair can still send to any address
     if sockets != "own":
-        yield Refusal(pair, (Test(1, _TYPE, _DGRAM),))
+        yield RefusedCall(pair, (ArgumentTest(1, _TYPE, _DGRAM),))
     families: tuple[int, ...] = ()
     if sockets == "own":
         families = (_UNIX, _INET, _INET6, _NETLINK)
@@ -128,17 +130,17 @@ def _of_sockets(column: int, sockets: Sockets) -> Iterator[Refusal]:
         families = (_INET, _INET6, _NETLINK)
         for kind in (_RAW, _PACKET):
             for family in (_INET, _INET6):
-                yield Refusal(make, (Test(0, _ALL, family), Test(1, _TYPE, kind)))
-    yield Refusal(make, tuple(Test(0, _ALL, family, differs=True) for family in families))
+                yield RefusedCall(make, (ArgumentTest(0, _ALL, family), ArgumentTest(1, _TYPE, kind)))
+    yield RefusedCall(make, tuple(ArgumentTest(0, _ALL, family, differs=True) for family in families))
     if families:  # of netlink only the table of addresses, which name resolution reads
-        yield Refusal(make, (Test(0, _ALL, _NETLINK), Test(2, _ALL, 0, differs=True)))
+        yield RefusedCall(make, (ArgumentTest(0, _ALL, _NETLINK), ArgumentTest(2, _ALL, 0, differs=True)))
 
 
-def _of_truncation(column: int) -> Iterator[Refusal]:
-    yield Refusal((76, 45)[column])  # truncate
+def _of_truncation(column: int) -> Iterator[RefusedCall]:
+    yield RefusedCall((76, 45)[column])  # truncate
     for number, flags in (((2, -1)[column], 1), ((257, 56)[column], 2)):
         if number >= 0:
-            yield Refusal(number, (Test(flags, _O_ACCMODE | _O_TRUNC, _O_TRUNC),))
+            yield RefusedCall(number, (ArgumentTest(flags, _O_ACCMODE | _O_TRUNC, _O_TRUNC),))
 
 
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
@@ -147,7 +149,7 @@ _X32: Final = 0x40000000
 """From this number on a call is of the x32 ABI, which would go past the numbers above."""
 
 
-def _assembled(arch: int, *, is_x86: bool, refused: list[Refusal]) -> bytes:
+def _assembled(arch: int, *, is_x86: bool, refused: list[RefusedCall]) -> bytes:
     program = [_step(_LOAD, 4), _step(_EQUAL, arch, 1, 0), _step(_RETURN, _KILL)]
     if is_x86:
         program += [_step(_LOAD, 0), _step(_AT_LEAST, _X32, 0, 1), _step(_RETURN, _ERROR | errno.ENOSYS)]
@@ -157,7 +159,7 @@ def _assembled(arch: int, *, is_x86: bool, refused: list[Refusal]) -> bytes:
     return b"".join(program)
 
 
-def _refusing(refusal: Refusal) -> list[bytes]:
+def _refusing(refusal: RefusedCall) -> list[bytes]:
     left = 3 * len(refusal.tests) + 1  # instructions from after the comparison to the end of this refusal
     steps = [_step(_LOAD, 0), _step(_EQUAL, refusal.call, 0, left)]
     for test in refusal.tests:

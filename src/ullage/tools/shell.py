@@ -12,7 +12,7 @@ from typing import Final
 from ullage.tools.command_environment import clean_environment
 from ullage.tools.denials import denial_note
 from ullage.tools.outputs import looks_binary
-from ullage.tools.processes import Command, Ended, run_command
+from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.spool import Spool
 from ullage.tools.threads import in_thread
@@ -58,7 +58,7 @@ async def shell(
         raise ToolError(f"timeout_s must be above 0 and at most {LONGEST_S:g}.")
     program = shutil.which("bash") or "/bin/sh"
     given = clean_environment(os.environ) if env is None else env
-    plain = Command((program, "-c", command), root, {**given, **_ENVIRONMENT})
+    plain = ProcessSpec((program, "-c", command), root, {**given, **_ENVIRONMENT})
     with Spool(head_bytes=kept_bytes) as spool:
         try:
             confined = await in_thread(sandbox.confined, plain)
@@ -76,7 +76,7 @@ def _printed(spool: Spool) -> str:
     return spool.text()
 
 
-def _told(text: str, ended: Ended, timeout_s: float, denial: str) -> Output:
+def _told(text: str, ended: ProcessEnd, timeout_s: float, denial: str) -> Output:
     notes = []
     if ended.timed_out:
         notes.append(f"stopped after {timeout_s:g} s; all its processes were ended")

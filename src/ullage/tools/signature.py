@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from ullage.errors import SettingError
-from ullage.tools.tool import BadArguments, Surroundings
+from ullage.tools.tool import BadArguments, ToolContext
 
 _one_at_a_time = threading.Lock()
 """Two loops may make a tool's arguments for the first time at once, which msgspec is not safe for
@@ -33,10 +33,10 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """What a function takes. ``surroundings`` names its parameters that get the session and are not in the schema."""
+    """What a function takes. ``context`` names its parameters that get the session and are not in the schema."""
 
     parameters: tuple[Parameter, ...]
-    surroundings: tuple[str, ...]
+    context: tuple[str, ...]
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments, an object without room for others."""
@@ -88,11 +88,11 @@ def read_signature(function: Callable[..., Any], descriptions: Mapping[str, str]
     name = getattr(function, "__name__", type(function).__name__)
     hints = _hints(function, name)
     parameters: list[Parameter] = []
-    surroundings: list[str] = []
+    context: list[str] = []
     for each in _parameters(function, name):
         kind = hints.get(each.name, Any)
-        if _is_surroundings(kind):
-            surroundings.append(each.name)
+        if _is_tool_context(kind):
+            context.append(each.name)
             continue
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
             raise SettingError(f"{name}: the parameter {each} can't be filled in by name; give it a name of its own")
@@ -105,7 +105,7 @@ def read_signature(function: Callable[..., Any], descriptions: Mapping[str, str]
             raise SettingError(
                 f"{name}: the parameter {each.name!r} has a type without a JSON form: {error}"
             ) from error
-    return Signature(parameters=tuple(parameters), surroundings=tuple(surroundings))
+    return Signature(parameters=tuple(parameters), context=tuple(context))
 
 
 def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
@@ -129,9 +129,9 @@ def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         ) from error
 
 
-def _is_surroundings(kind: Any) -> bool:
+def _is_tool_context(kind: Any) -> bool:
     kinds = (kind, *typing.get_args(kind))
-    return any(each is Surroundings or (isinstance(each, type) and Surroundings in each.__mro__) for each in kinds)
+    return any(each is ToolContext or (isinstance(each, type) and ToolContext in each.__mro__) for each in kinds)
 
 
 def _described(kind: Any, description: str) -> tuple[str, Any]:

@@ -7,7 +7,7 @@ from collections import deque
 from types import TracebackType
 from typing import IO, Final, Self
 
-from ullage.tools.cutting import whole_characters
+from ullage.tools.truncation import whole_characters
 
 IN_MEMORY: Final = 1_000_000
 """Bytes of the beginning that are held in memory; above, they go to a temporary file without a name."""

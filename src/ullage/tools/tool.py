@@ -47,7 +47,7 @@ class Output(NamedTuple):
     outcome: ToolOutcome | None = None
 
 
-class Surroundings(Protocol):
+class ToolContext(Protocol):
     """What a running call may use of the session it runs in."""
 
     @property
@@ -70,7 +70,7 @@ class Surroundings(Protocol):
         ...
 
 
-Run = Callable[[Mapping[str, Any], Surroundings], Awaitable[Output]]
+Run = Callable[[Mapping[str, Any], ToolContext], Awaitable[Output]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

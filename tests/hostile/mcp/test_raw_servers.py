@@ -14,7 +14,7 @@ import pytest
 
 from tests.hostile.mcp.raw_server import BEHAVIOURS
 from tests.tools.mcp_places import call, until_dead
-from tests.tools.surroundings import FakeSurroundings
+from tests.tools.tool_context import FakeToolContext
 from ullage.envelope import MCP_DESCRIPTION_CHARS, MCP_TOOLS, PICTURES
 from ullage.tools.mcp import McpServer, tools_of
 from ullage.tools.mcp_connection import ServerUnavailable
@@ -163,7 +163,7 @@ async def test_a_result_of_many_blocks_is_cut_and_says_so() -> None:
 async def test_images_are_judged_by_their_headers_and_only_some_are_given() -> None:
     async with opened(hostile("huge_images")) as server:
         tool = server.tools[0]
-        ran = await run_call(tool, json.dumps({}), FakeSurroundings())
+        ran = await run_call(tool, json.dumps({}), FakeToolContext())
         assert len(ran.output.pictures) == PICTURES
         assert "of 60,000x60,000 pixels, which is too large to show" in ran.output.text
         assert "which is too large to show" in ran.output.text

@@ -12,10 +12,10 @@ import msgspec
 
 from ullage.messages import Tool
 from ullage.tokens.text import counter_for
-from ullage.tools.cutting import Count, head_of, tail_of, whole_characters
 from ullage.tools.long_text import encode_pieces
 from ullage.tools.threads import in_thread
-from ullage.tools.tool import AgentTool, BadArguments, Output, Surroundings, ToolError
+from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
+from ullage.tools.truncation import CountTokens, head_of, tail_of, whole_characters
 
 RESULT_TOKENS: Final = 25_000
 """The most tokens of one result where nobody says otherwise: an eighth of a 200,000 window. Chosen, not measured; with
@@ -67,35 +67,35 @@ def estimated_tokens(text: str) -> float:
     return counter_for("pretoken").count(text, "o200k")
 
 
-async def fit(output: Output, surroundings: Surroundings, tokens: int, *, count: Count = estimated_tokens) -> Fitted:
+async def fit(output: Output, context: ToolContext, tokens: int, *, count: CountTokens = estimated_tokens) -> Fitted:
     """The result within so many tokens; pictures are not counted. What is over is kept before it is cut.
 
     Work that grows with the text is done beside the event loop, and counting costs what the budget is, not what the
-    text is. Raises what ``surroundings.keep`` raises: nothing is cut that could not be kept.
+    text is. Raises what ``context.keep`` raises: nothing is cut that could not be kept.
     """
     if len(output.text) <= tokens // 4:  # no estimator here gives four tokens for a character
         return Fitted(output)
     ends = await in_thread(_ends, output.text, tokens, count)
     if ends is None:
         return Fitted(output)
-    handle = await surroundings.keep(ends.data)
+    handle = await context.keep(ends.data)
     text = ends.head + _notice(ends, handle) + ends.tail
     return Fitted(output._replace(text=text), handle, len(ends.data))
 
 
-def read_result(tokens: int | Callable[[], int] = RESULT_TOKENS, *, count: Count = estimated_tokens) -> AgentTool:
+def read_result(tokens: int | Callable[[], int] = RESULT_TOKENS, *, count: CountTokens = estimated_tokens) -> AgentTool:
     """The tool that pages through what was kept; what it gives is never over ``tokens`` itself.
 
     Given a function, it asks at each call how much there is room for.
     """
 
-    async def run(arguments: Mapping[str, Any], surroundings: Surroundings) -> Output:
+    async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         try:
             asked = msgspec.convert(arguments, _Asked, strict=False)
         except msgspec.ValidationError as error:
             raise BadArguments(f"Nothing was read: {error}. Give handle, start and size.") from error
         room = max(LEAST, tokens() if callable(tokens) else tokens)
-        return Output(await _page(asked, surroundings, room, count))
+        return Output(await _page(asked, context, room, count))
 
     return AgentTool(declaration=_declaration(), run=run, idempotent=True)
 
@@ -119,7 +119,7 @@ class _Ends(NamedTuple):
         return len(self.head.encode()), len(self.data) - len(self.tail.encode())
 
 
-def _ends(text: str, tokens: int, count: Count) -> _Ends | None:
+def _ends(text: str, tokens: int, count: CountTokens) -> _Ends | None:
     """The two ends and all of the text as bytes; ``None`` where it fits as it is."""
     if len(head_of(text, tokens, count)) == len(text):
         return None
@@ -137,13 +137,13 @@ def _notice(ends: _Ends, handle: str) -> str:
     )
 
 
-async def _page(asked: _Asked, surroundings: Surroundings, tokens: int, count: Count) -> str:
+async def _page(asked: _Asked, context: ToolContext, tokens: int, count: CountTokens) -> str:
     if asked.start < 0 or (asked.size is not None and asked.size < 1):
         raise BadArguments("Nothing was read: start counts bytes from 0, and size is at least 1.")
     most = tokens * _BYTES_A_TOKEN
     size = most if asked.size is None else max(_LONGEST_CHARACTER, min(asked.size, most))
     try:
-        data = await surroundings.kept(asked.handle, start=asked.start, size=size + _LONGEST_CHARACTER)
+        data = await context.kept(asked.handle, start=asked.start, size=size + _LONGEST_CHARACTER)
     except Exception as error:  # whatever the store says of a handle, the model should hear
         raise ToolError(f"Nothing can be read under the handle {asked.handle!r}: {error}") from error
     if b"\0" in data:  # which no kept text holds
@@ -153,7 +153,7 @@ async def _page(asked: _Asked, surroundings: Surroundings, tokens: int, count: C
     return await in_thread(_shown, data, asked.start, size, tokens, count)
 
 
-def _shown(data: bytes, start: int, size: int, tokens: int, count: Count) -> str:
+def _shown(data: bytes, start: int, size: int, tokens: int, count: CountTokens) -> str:
     """The page: characters that begin inside the bytes asked for, as many as fit, and where to go on."""
     whole = whole_characters(data, cut="start") if start else data
     first = start + len(data) - len(whole)

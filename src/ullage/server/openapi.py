@@ -18,7 +18,7 @@ from litestar.typing import FieldDefinition
 from ullage.messages import Message
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
-from ullage.server import answers
+from ullage.server import api_types
 from ullage.server.problems import MEDIA_TYPE
 
 PREFIX: Final = "#/components/schemas/"
@@ -98,7 +98,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
 
 def words() -> dict[str, Any]:
     """The JSON schema of every word that goes in or out, by its name."""
-    kinds = [kind for kind in vars(answers).values() if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)]
+    kinds = [kind for kind in vars(api_types).values() if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)]
     roots = [kind for kind in kinds if kind is not msgspec.Struct]
     _, schemas = msgspec.json.schema_components([Message, Reading, Spend, *roots], ref_template=PREFIX + "{name}")
     for schema in schemas.values():

@@ -16,18 +16,18 @@ from typing import Final, NamedTuple
 _MOST_LINKS: Final = 40  # MAXSYMLINKS of Linux
 
 
-class OwnCode(NamedTuple):
+class UllageCode(NamedTuple):
     """``files`` must not change. ``modules`` are the directories in which no workspace may lie either."""
 
     files: tuple[Path, ...] = ()
     modules: tuple[Path, ...] = ()
 
 
-class Kept(NamedTuple):
+class ProtectedPaths(NamedTuple):
     """What of given paths lies in places that can be written.
 
     ``existing`` are files and directories that must not change, ``missing`` paths with nothing there, which must stay
-    so. ``problem`` says what can't be kept as it is; empty for nothing.
+    so. ``problem`` says what can't be protected_below as it is; empty for nothing.
     """
 
     existing: tuple[Path, ...] = ()
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
     problem: str = ""
 
 
-def own_code() -> OwnCode:
+def ullage_code() -> UllageCode:
     """The interpreter, its environment and the modules of this process.
 
     The first entry of ``sys.path`` is the directory of the program that was started: the user's own.
@@ -46,10 +46,10 @@ def own_code() -> OwnCode:
     paths = sysconfig.get_paths()
     modules = [Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     files = [*map(Path, (*prefixes, *searched)), package]
-    return OwnCode(tuple(dict.fromkeys(map(_absolute, files))), (package, *dict.fromkeys(modules)))
+    return UllageCode(tuple(dict.fromkeys(map(_absolute, files))), (package, *dict.fromkeys(modules)))
 
 
-def kept(paths: Iterable[Path], places: Iterable[Path]) -> Kept:
+def protected_below(paths: Iterable[Path], places: Iterable[Path]) -> ProtectedPaths:
     """What of these paths lies below these places, and each link on the way there. ``places`` are without links."""
     places = tuple(places)
     existing, missing, links = set[Path](), set[Path](), list[Path]()
@@ -60,14 +60,14 @@ def kept(paths: Iterable[Path], places: Iterable[Path]) -> Kept:
             (missing if _is_empty(end) else existing).add(end)
     outer = [path for path in sorted(existing) if not _is_inside(path, existing)]
     loose = next((link for link in links if not _is_inside(link, outer)), None)
-    return Kept(
+    return ProtectedPaths(
         tuple(outer),
         tuple(path for path in sorted(missing) if not _is_inside(path, (*outer, *missing))),
         "" if loose is None else f"{loose} leads to what Ullage runs or keeps, and a link can be exchanged",
     )
 
 
-def code_problem(code: OwnCode, places: Iterable[Path]) -> str:
+def code_problem(code: UllageCode, places: Iterable[Path]) -> str:
     """Why one of these places can't be confined: what Ullage runs is that place, or holds it."""
     whole = {Path(os.path.realpath(path)) for path in code.files}
     modules = [Path(os.path.realpath(path)) for path in code.modules]

@@ -9,7 +9,7 @@ from ullage.errors import UllageError
 from ullage.runtime.outcome import INTERRUPTED_NOTE
 from ullage.runtime.session import Session
 from ullage.runtime.status import status_of
-from ullage.server.answers import OpenToolCall, SessionLine, SessionState, State
+from ullage.server.api_types import AgentState, OpenToolCall, SessionLine, SessionState
 from ullage.store.store import SessionRow
 
 
@@ -22,7 +22,7 @@ def _shown(row: SessionRow) -> dict[str, Any]:
     return {name: value for name, value in row._asdict().items() if name != "drivers"}
 
 
-async def standing(session: Session, row: SessionRow) -> SessionState:
+async def session_state(session: Session, row: SessionRow) -> SessionState:
     """Where the session stands at its newest event. Raises as looking does."""
     is_interrupted = await session.is_interrupted()
     work = await session.look()
@@ -56,7 +56,7 @@ def _stopped(session: Session) -> str:
     return str(failure) if isinstance(failure, UllageError) else f"{type(failure).__name__}: {failure}"
 
 
-def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> State:
+def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> AgentState:
     if is_stopped and not _rests(loop):
         return "waiting"
     if is_interrupted and not _rests(loop):
@@ -64,7 +64,7 @@ def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> State:
     return state_of(loop)
 
 
-def state_of(loop: Loop) -> State:
+def state_of(loop: Loop) -> AgentState:
     """What the agent is doing, where a driver works on it."""
     if loop.paused:
         return "waiting"

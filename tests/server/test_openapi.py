@@ -23,13 +23,13 @@ from ullage_simulators import running
 
 from tests.server.served import Api, Local, script, serving
 from ullage.server.app import HANDLERS
-from ullage.server.schema import words
+from ullage.server.openapi import words
 
 EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "12"))
 """Requests for each operation and kind of path."""
 
 ENDLESS = "follow_events"
-"""Never answers to its end; tests/server/test_following.py is about it."""
+"""Never answers to its end; tests/server/test_event_stream.py is about it."""
 
 CHECKS = [
     not_a_server_error,

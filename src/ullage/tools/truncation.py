@@ -15,11 +15,11 @@ _NEARBY: Final = 0.25  # share of a piece given up to end it with a line
 _FARTHEST: Final = 64  # characters looked back for the beginning of a cluster; longer ones are no writing
 _JOINER: Final = "\u200d"
 
-Count = Callable[[str], float]
+CountTokens = Callable[[str], float]
 """Tokens of a text."""
 
 
-def head_of(text: str, tokens: float, count: Count) -> str:
+def head_of(text: str, tokens: float, count: CountTokens) -> str:
     """The longest beginning of at most so many tokens that ends well. Costs what it gives, whatever the text's size."""
     at = _reach(text, tokens, count)
     if at >= len(text):
@@ -28,7 +28,7 @@ def head_of(text: str, tokens: float, count: Count) -> str:
     return text[:line] if line >= at * (1 - _NEARBY) and line else text[: cluster_start(text, at)]
 
 
-def tail_of(text: str, tokens: float, count: Count) -> str:
+def tail_of(text: str, tokens: float, count: CountTokens) -> str:
     """The longest end of at most so many tokens that begins well."""
     window = text
     size = _STEP * 4
@@ -76,7 +76,7 @@ def whole_characters(data: bytes, *, cut: Literal["start", "end"]) -> bytes:
     return data
 
 
-def _reach(text: str, tokens: float, count: Count) -> int:
+def _reach(text: str, tokens: float, count: CountTokens) -> int:
     """How many characters fit, found in steps that are counted one by one."""
     at, left = 0, tokens
     while at < len(text):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.tools.sandbox_places import reach_of, store_files
+from ullage.tools.file_access import file_access_of, store_files
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_of_a_home_directory_only_toolchains_and_the_workspace_are_seen(home: Path) -> None:
-    reach = reach_of(home / "project", home=home)
+    reach = file_access_of(home / "project", home=home)
     assert reach.sees(home / ".cargo/bin/cargo") and reach.sees(home / "project/a") and reach.sees(Path("/usr/bin/env"))
     assert not any(reach.sees(home / name) for name in (".ssh/id", ".config/gh/hosts.yml", ".cargo/credentials", "b"))
     assert reach.writes(home / "project/a")
@@ -25,23 +25,23 @@ def test_of_a_home_directory_only_toolchains_and_the_workspace_are_seen(home: Pa
 
 def test_a_home_directory_on_the_search_path_opens_nothing(home: Path) -> None:
     (home / "tools").mkdir()
-    reach = reach_of(home / "project", home=home, search_path=f"{home}:{home}/tools:.:/")
+    reach = file_access_of(home / "project", home=home, search_path=f"{home}:{home}/tools:.:/")
     assert reach.sees(home / "tools/a")
     assert not reach.sees(home / ".ssh/id")
 
 
 def test_a_place_that_holds_the_home_directory_can_not_be_confined(home: Path) -> None:
     for place in (home, home.parent, Path("/")):
-        assert "holds the home directory" in reach_of(place, home=home).problem
-        assert "holds the home directory" in reach_of(home / "project", home=home, writable=(place,)).problem
-    assert reach_of(home / "project", home=home).problem == ""
+        assert "holds the home directory" in file_access_of(place, home=home).problem
+        assert "holds the home directory" in file_access_of(home / "project", home=home, writable=(place,)).problem
+    assert file_access_of(home / "project", home=home).problem == ""
 
 
 def test_what_is_hidden_is_hidden_in_the_workspace_too(home: Path) -> None:
     store = home / "project/s.db"
     for name in ("s.db", "s.db-wal", "other"):
         (home / "project" / name).touch()
-    reach = reach_of(home / "project", home=home, hidden=store_files(store))
+    reach = file_access_of(home / "project", home=home, hidden=store_files(store))
     assert not reach.sees(store) and not reach.sees(home / "project/s.db-wal")
     assert reach.sees(home / "project/other")
 
@@ -57,17 +57,17 @@ def test_what_is_hidden_is_hidden_in_the_workspace_too(home: Path) -> None:
 def test_secrets_of_toolchains_are_not_seen(name: str, home: Path) -> None:
     (home / name).parent.mkdir(parents=True)
     (home / name).touch()
-    assert not reach_of(home / "project", home=home).sees(home / name)
+    assert not file_access_of(home / "project", home=home).sees(home / name)
 
 
 def test_programs_of_toolchains_are_seen(home: Path) -> None:
     names = (".local/share/uv/python", ".dotnet/sdk", ".npm-global/lib", ".nvm/versions/node/v22/bin", "miniconda3/lib")
     for name in names:
         (home / name).mkdir(parents=True)
-        assert reach_of(home / "project", home=home).sees(home / name / "a")
+        assert file_access_of(home / "project", home=home).sees(home / name / "a")
 
 
 def test_what_only_root_may_read_is_hidden_from_root(home: Path) -> None:
-    reach = reach_of(home / "project", home=home)
+    reach = file_access_of(home / "project", home=home)
     assert reach.sees(Path("/etc/passwd"))
     assert reach.sees(Path("/etc/shadow")) is (os.geteuid() != 0)  # from others its permissions hide it

@@ -14,7 +14,7 @@ import pytest
 from ullage_simulators import running
 
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
-from ullage.server.following import Place, moved, place_of
+from ullage.server.event_stream import StreamPosition, moved, place_of
 
 LONG = {"when": {"contains": "at length"}, "text": "Word after word the cask was described. " * 40}
 CALLS = {"when": {"contains": "look", "after": "user"}, "calls": [{"name": "look", "arguments": {"what": "bung"}}]}
@@ -198,13 +198,13 @@ def test_a_deleted_session_ends_its_streams(api: Api) -> None:
 def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
     from ullage.runtime.agent import Agent
     from ullage.runtime.hosting import Host
-    from ullage.server.following import frames
+    from ullage.server.event_stream import frames
 
     async def hear() -> list[bytes]:
         agent = Agent("anthropic:claude-haiku-4-5", store=tmp_path / "s.db", environment={}, config=False)
         async with Host(agent) as host:
             await host.store.create("quiet")
-            chunks = frames(host, "quiet", Place(0), asyncio.Event(), heartbeat_s=0.01)
+            chunks = frames(host, "quiet", StreamPosition(0), asyncio.Event(), heartbeat_s=0.01)
             heard = [await anext(chunks) for _ in range(3)]
             await chunks.aclose()
             return heard
@@ -215,8 +215,8 @@ def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
 
 
 def test_a_place_is_read_as_it_is_written() -> None:
-    assert place_of(str(Place(12, 3))) == Place(12, 3)
-    assert place_of("7") == Place(7, 0)
+    assert place_of(str(StreamPosition(12, 3))) == StreamPosition(12, 3)
+    assert place_of("7") == StreamPosition(7, 0)
 
 
 def test_pieces_are_counted_per_call() -> None:
@@ -224,14 +224,14 @@ def test_pieces_are_counted_per_call() -> None:
     from ullage.messages import Message
     from ullage.store.store import DraftPiece
 
-    place = moved(Place(4, 9), CallStarted(call="a", seq=5))
+    place = moved(StreamPosition(4, 9), CallStarted(call="a", seq=5))
     place = moved(place, DraftPiece("a", 0, "text", "p", "x"))
-    assert place == Place(5, 1)
+    assert place == StreamPosition(5, 1)
     place = moved(place, Queued(message=Message(id="m", role="user"), kind="steer", position=1, seq=6))
-    assert place == Place(6, 1), "pieces that came before another event were had"
+    assert place == StreamPosition(6, 1), "pieces that came before another event were had"
     place = moved(place, CallStarted(call="b", purpose="summary", seq=7))
-    assert place == Place(7, 1)
-    assert moved(place, CallEnded(call="a", seq=8)) == Place(8, 0)
+    assert place == StreamPosition(7, 1)
+    assert moved(place, CallEnded(call="a", seq=8)) == StreamPosition(8, 0)
 
 
 def test_frames_are_one_line_of_data_each(api: Api) -> None:

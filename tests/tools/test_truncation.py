@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.tools.cutting import cluster_start, head_of, tail_of, whole_characters
+from ullage.tools.truncation import cluster_start, head_of, tail_of, whole_characters
 
 CLUSTERS = [
     "e\u0301",

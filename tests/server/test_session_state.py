@@ -9,7 +9,7 @@ from tests.server.served import serving
 from ullage.agent.loop import Loop, OpenCall, Waiting
 from ullage.events import Event, MessageAdded, SessionStarted, TurnStarted
 from ullage.messages import Message, TextPart
-from ullage.server.standing import line_of, state_of
+from ullage.server.session_state import line_of, state_of
 from ullage.store.store import SessionRow
 
 CALL = OpenCall(call_id="c", name="look", arguments="{}", part="p", state="started")

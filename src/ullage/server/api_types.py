@@ -13,7 +13,7 @@ from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.runtime.status import Status
 from ullage.store.store import QueueKind, QueueState
-from ullage.tools.call_text import Kind
+from ullage.tools.call_text import PieceKind
 
 SessionId = Annotated[
     str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$", description="An id for a session that begins.")
@@ -25,12 +25,12 @@ MessageId = Annotated[
         description="An id of your own for a message: sending it again changes nothing.",
     ),
 ]
-Count = Annotated[int, Meta(ge=0)]
+NonNegative = Annotated[int, Meta(ge=0)]
 MessageJson = Annotated[
     msgspec.Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Message"}, description="A message.")
 ]
 
-State = Literal["idle", "streaming", "executing_tools", "compacting", "waiting", "interrupted"]
+AgentState = Literal["idle", "streaming", "executing_tools", "compacting", "waiting", "interrupted"]
 """What the agent is doing. ``waiting``: for a person, more budget, or something that failed; ``note`` says which.
 
 ``interrupted``: the process that worked on the turn ended before the turn did, and none works on it now. A resume or a
@@ -72,7 +72,7 @@ class OpenToolCall(Struct, frozen=True, kw_only=True):
 class SessionState(SessionLine, frozen=True, kw_only=True):
     """Where a session stands. ``seq`` is its newest event: following from there misses nothing."""
 
-    state: State
+    state: AgentState
     turn: str
     """The turn under way; empty while it rests."""
     paused: PauseReason | Literal[""]
@@ -98,7 +98,7 @@ class NewFork(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A copy up to and including the event ``through``; without it, of all there is."""
 
     id: SessionId | None = None
-    through: Count | None = None
+    through: NonNegative | None = None
 
 
 class Created(Struct, frozen=True, kw_only=True):
@@ -133,14 +133,14 @@ class SkippedLine(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MessageContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A message's content: text, and images (PNG, JPEG, GIF, WebP, BMP) or PDFs as base64."""
 
     text: str = ""
     images: tuple[bytes, ...] = ()
 
 
-class NewMessage(Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewMessage(MessageContent, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something to say, whatever the agent is doing.
 
     A ``steer`` goes in before the next model call; a ``follow_up`` waits until the turn is over.
@@ -163,7 +163,7 @@ class Acknowledged(Struct, frozen=True, kw_only=True):
     new: bool
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
+class QueuedMessage(Struct, frozen=True, kw_only=True):
     """A message in the queue. ``position`` counts from 1 in the order of delivery."""
 
     id: str
@@ -176,7 +176,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 class Queue(Struct, frozen=True, kw_only=True):
     """What waits, in the order of delivery."""
 
-    queue: tuple[Waiting, ...]
+    queue: tuple[QueuedMessage, ...]
 
 
 class Withdrawn(Struct, frozen=True, kw_only=True):
@@ -201,7 +201,7 @@ class CancelOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     tools: Literal["stop", "finish"] | None = None
 
 
-class CancelAnswer(Struct, frozen=True, kw_only=True):
+class Cancelled(Struct, frozen=True, kw_only=True):
     """What a cancel has done. ``persisted`` is what was kept; ``returned`` are messages given back to their writer."""
 
     cancelled: bool
@@ -228,7 +228,7 @@ class CallPieceView(Struct, frozen=True, kw_only=True):
     """A piece of a line. ``escape`` is a spelled character, ``note`` is said by Ullage; the rest is the call's own."""
 
     text: str
-    kind: Kind
+    kind: PieceKind
 
 
 class QuestionView(Struct, frozen=True, kw_only=True):
@@ -386,7 +386,7 @@ class LogFacts(Struct, frozen=True, kw_only=True):
     other_sessions: int
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class LogView(Struct, frozen=True, kw_only=True):
     """What fills the window of another agent's session."""
 
     reading: Reading

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ullage.tools.own_code import OwnCode, code_problem, kept
+from ullage.tools.protected_paths import UllageCode, code_problem, protected_below
 from ullage.tools.repositories import git_places
 
 SYSTEM: Final = (
@@ -71,7 +71,7 @@ SECRETS: Final = (
 _OTHER_ROOT: Final = "choose another --root, such as the directory of one project"
 
 
-class Reach(NamedTuple):
+class FileAccess(NamedTuple):
     """What a command can get at. All paths are absolute and without links.
 
     ``hidden`` lies inside what can be read or written, ``protected`` inside what can be written. ``missing`` does not
@@ -108,7 +108,7 @@ class Reach(NamedTuple):
         return any(path.is_relative_to(place) for place in (self.root, *self.writable))
 
 
-def reach_of(
+def file_access_of(
     root: Path,
     *,
     home: Path,
@@ -116,8 +116,8 @@ def reach_of(
     readable: Iterable[Path] = (),
     writable: Iterable[Path] = (),
     hidden: Iterable[Path] = (),
-    code: OwnCode = OwnCode(),  # noqa: B008
-) -> Reach:
+    code: UllageCode = UllageCode(),  # noqa: B008
+) -> FileAccess:
     """What a command in this workspace can get at, of what exists now.
 
     ``search_path`` is the ``PATH`` of programs; ``readable`` and ``writable`` are the operator's further directories,
@@ -138,9 +138,9 @@ def reach_of(
         closed += [home / each for each in SECRETS]
     granted = (*places, *seen)
     git = git_places(root, further)
-    private, own = kept(hidden, places), kept(code.files, places)
+    private, own = protected_below(hidden, places), protected_below(code.files, places)
     own_missing = tuple(path for path in (*own.missing, *private.missing) if _can_write(path.parent))
-    return Reach(
+    return FileAccess(
         root=root,
         home=home,
         readable=tuple(place for place in seen if not _is_below(place, places)),

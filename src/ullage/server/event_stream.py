@@ -25,10 +25,10 @@ from ullage.events import CallEnded, CallStarted, Event, ReadingTaken, UnknownEv
 from ullage.runtime.hosting import Host
 from ullage.runtime.status import status_of
 from ullage.server.access import TheHost
-from ullage.server.connections import Streams
+from ullage.server.connections import StreamSlots
 from ullage.server.guard import unescaped
 from ullage.server.metrics import Metrics
-from ullage.server.problems import Crowded
+from ullage.server.problems import TooManyStreams
 from ullage.server.scopes import bearer_of
 from ullage.store.export import one_line
 from ullage.store.store import DraftPiece
@@ -52,7 +52,7 @@ HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 """No proxy may keep or gather the frames (nginx: X-Accel-Buffering)."""
 
 
-class Place(NamedTuple):
+class StreamPosition(NamedTuple):
     """Where a client is: it has the event ``seq``, and ``pieces`` pieces of the answer that is under way there."""
 
     seq: int
@@ -62,10 +62,10 @@ class Place(NamedTuple):
         return f"{self.seq}.{self.pieces}"
 
 
-def place_of(text: str) -> Place:
+def place_of(text: str) -> StreamPosition:
     """The place that an id names. Raises ``ValueError``."""
     seq, _, pieces = text.partition(".")
-    return Place(int(seq), int(pieces or 0))
+    return StreamPosition(int(seq), int(pieces or 0))
 
 
 @get(
@@ -90,7 +90,7 @@ async def follow_events(
     name = unescaped(session)
     newest = (await host.store.about(name)).seq
     said = last if last is not None else after
-    place = Place(newest) if said is None else place_of(said)
+    place = StreamPosition(newest) if said is None else place_of(said)
     if place.seq > newest:
         raise ClientException(f"The session has no event {place.seq} yet: its newest one is {newest}.")
     give_back = _place_for(request, state.streams)
@@ -101,14 +101,14 @@ async def follow_events(
     return Stream(chunks, media_type=EVENT_STREAM, headers=HEADERS, background=BackgroundTask(chunks.aclose))
 
 
-def _place_for(request: Request[Any, Any, Any], streams: Streams) -> Callable[[], None]:
+def _place_for(request: Request[Any, Any, Any], streams: StreamSlots) -> Callable[[], None]:
     """A place among the streams, and what gives it back. Raises ``TooManyRequestsException``, 503."""
     address = request.client.host if request.client else ""
     found = streams.take(bearer_of(request).name or address)
     if found == "client":
         raise TooManyRequestsException(f"This client follows {streams.of_one} sessions already.")
     if isinstance(found, str):
-        raise Crowded(f"All {streams.total} places for clients that follow a session are taken.")
+        raise TooManyStreams(f"All {streams.total} places for clients that follow a session are taken.")
     return found
 
 
@@ -131,14 +131,14 @@ async def counted(
 
 
 async def frames(
-    host: Host, session: str, place: Place, closing: asyncio.Event, *, heartbeat_s: float = HEARTBEAT_S
+    host: Host, session: str, place: StreamPosition, closing: asyncio.Event, *, heartbeat_s: float = HEARTBEAT_S
 ) -> AsyncGenerator[bytes, None]:
     """The frames behind a place, as many at a time as there are, until the session is deleted or the server closes.
 
     A client that reads slowly holds up nobody: what it has not taken is read from the store once it has.
     """
     yield f"retry: {RETRY_MS}\nid: {place}\n\n".encode()
-    held = _Held()
+    held = _FrameBuffer()
     closing_seen = asyncio.create_task(closing.wait())
     reading = asyncio.create_task(_read(host, session, place, held))
     for task in (closing_seen, reading):
@@ -154,7 +154,7 @@ async def frames(
         await asyncio.wait([closing_seen, reading])
 
 
-async def _read(host: Host, session: str, place: Place, held: _Held) -> None:
+async def _read(host: Host, session: str, place: StreamPosition, held: _FrameBuffer) -> None:
     """Everything behind a place, made into frames. Ends with the session, or with the store."""
     with suppress(SessionNotFound, StoreUnavailable):
         async with aclosing(host.store.follow(session, after=place.seq, offset=place.pieces - 1)) as items:  # type: ignore[type-var]
@@ -163,7 +163,7 @@ async def _read(host: Host, session: str, place: Place, held: _Held) -> None:
                 await held.put(frame(place, item))
 
 
-class _Held:
+class _FrameBuffer:
     """Frames between the one who reads them and the one who sends them: no more than ``MOST_HELD`` bytes, or one."""
 
     def __init__(self) -> None:
@@ -202,15 +202,15 @@ class _Held:
         self._news.set()
 
 
-def moved(place: Place, item: Event | DraftPiece) -> Place:
+def moved(place: StreamPosition, item: Event | DraftPiece) -> StreamPosition:
     """Where a client is once it has this too."""
     if isinstance(item, DraftPiece):
-        return Place(place.seq, item.offset + 1)
+        return StreamPosition(place.seq, item.offset + 1)
     begins_or_ends = isinstance(item, CallStarted | CallEnded) and item.purpose == "main"
-    return Place(item.seq, 0 if begins_or_ends else place.pieces)
+    return StreamPosition(item.seq, 0 if begins_or_ends else place.pieces)
 
 
-def frame(place: Place, item: Event | DraftPiece) -> bytes:
+def frame(place: StreamPosition, item: Event | DraftPiece) -> bytes:
     """One frame, or for a reading, two: the status has no id, so that both come again when either was missed."""
     if isinstance(item, DraftPiece):
         return _frame("draft", msgspec.json.encode(item._asdict()), place)
@@ -235,5 +235,5 @@ class _Tagged(msgspec.Struct):
 _tagged: Final = msgspec.json.Decoder(_Tagged)
 
 
-def _frame(name: str, data: bytes, place: Place) -> bytes:
+def _frame(name: str, data: bytes, place: StreamPosition) -> bytes:
     return b"event: %b\nid: %b\ndata: %b\n\n" % (name.encode(), str(place).encode(), data)

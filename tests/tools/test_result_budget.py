@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.mcp_server import PNG
-from tests.tools.surroundings import FakeSurroundings
+from tests.tools.tool_context import FakeToolContext
 from ullage.messages import ImagePart
-from ullage.tools.results import (
+from ullage.tools.result_budget import (
     LEAST,
     READER,
     RESULT_TOKENS,
@@ -25,9 +25,9 @@ from ullage.tools.tool import BadArguments, Output, Picture, ToolError
 LINES = "".join(f"{number:06} some line of a log, with words\n" for number in range(20_000))
 
 
-async def fitted(text: str, tokens: int) -> tuple[Fitted, FakeSurroundings]:
-    surroundings = FakeSurroundings()
-    return await fit(Output(text), surroundings, tokens), surroundings
+async def fitted(text: str, tokens: int) -> tuple[Fitted, FakeToolContext]:
+    context = FakeToolContext()
+    return await fit(Output(text), context, tokens), context
 
 
 def test_the_budget_is_the_smaller_of_the_setting_and_a_share_of_what_is_free() -> None:
@@ -51,17 +51,17 @@ def test_there_is_always_room_for_the_notice(free: int | None, configured: int |
 
 
 async def test_what_fits_is_left_alone() -> None:
-    result, surroundings = await fitted("short", 400)
+    result, context = await fitted("short", 400)
     assert result == (Output("short"), "", None)
-    assert not surroundings.stored
+    assert not context.stored
 
 
 async def test_what_does_not_fit_is_kept_and_shown_by_its_ends() -> None:
-    result, surroundings = await fitted(LINES, 2_000)
+    result, context = await fitted(LINES, 2_000)
     shown = result.output.text
     assert shown.startswith("000000 some line") and shown.endswith("words\n")
     assert estimated_tokens(shown) <= 2_000
-    assert surroundings.stored[result.handle] == LINES.encode()
+    assert context.stored[result.handle] == LINES.encode()
     assert result.size_bytes == len(LINES)
     assert f'"handle": "{result.handle}"' in shown
 
@@ -79,7 +79,7 @@ async def test_the_notice_tells_the_gap_exactly() -> None:
 
 async def test_pictures_and_the_error_mark_stay() -> None:
     output = Output(LINES, (Picture(PNG, ImagePart(id="i")),), is_error=True)
-    result = await fit(output, FakeSurroundings(), 1_000)
+    result = await fit(output, FakeToolContext(), 1_000)
     assert result.output.pictures == output.pictures
     assert result.output.is_error
 
@@ -97,19 +97,19 @@ async def test_no_result_is_over_its_budget_and_both_ends_are_true(text: str, to
 
 
 async def test_an_own_counter_is_believed() -> None:
-    result = await fit(Output("word " * 1_000), FakeSurroundings(), 400, count=lambda text: len(text) / 100)
+    result = await fit(Output("word " * 1_000), FakeToolContext(), 400, count=lambda text: len(text) / 100)
     assert not result.handle
-    assert (await fit(Output("word " * 1_000), FakeSurroundings(), 400, count=lambda text: float(len(text)))).handle
+    assert (await fit(Output("word " * 1_000), FakeToolContext(), 400, count=lambda text: float(len(text)))).handle
 
 
 async def test_paging_gives_all_of_it_and_never_too_much() -> None:
     text = LINES[:60_000].replace("log", "日誌😀")
-    surroundings = FakeSurroundings()
-    handle = await surroundings.keep(text.encode())
+    context = FakeToolContext()
+    handle = await context.keep(text.encode())
     reader = read_result(500)
     pages, start = [], 0
     while True:
-        output = await reader.run({"handle": handle, "start": start}, surroundings)
+        output = await reader.run({"handle": handle, "start": start}, context)
         assert estimated_tokens(output.text) <= 500
         page, _, note = output.text.rpartition("[bytes ")
         first, last = map(int, note.split(";")[0].split(" to "))
@@ -126,10 +126,10 @@ kept_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters
 
 @given(kept_texts, st.integers(0, 100), st.none() | st.integers(1, 50))
 async def test_a_page_may_begin_and_end_anywhere(text: str, start: int, size: int | None) -> None:
-    surroundings = FakeSurroundings()
-    handle = await surroundings.keep(text.encode())
+    context = FakeToolContext()
+    handle = await context.keep(text.encode())
     asked = {"handle": handle, "start": start} | ({} if size is None else {"size": size})
-    ran = await run_call(read_result(), json.dumps(asked), surroundings)
+    ran = await run_call(read_result(), json.dumps(asked), context)
     assert ran.outcome == "finished"
     page = ran.output.text.rpartition("[bytes ")[0]
     assert page.strip() in text
@@ -138,9 +138,9 @@ async def test_a_page_may_begin_and_end_anywhere(text: str, start: int, size: in
 async def test_the_reader_asks_how_much_there_is_room_for() -> None:
     rooms = iter([400, 1_000])
     reader = read_result(lambda: next(rooms))
-    surroundings = FakeSurroundings()
-    handle = await surroundings.keep(LINES.encode())
-    sizes = [len((await reader.run({"handle": handle}, surroundings)).text) for _ in range(2)]
+    context = FakeToolContext()
+    handle = await context.keep(LINES.encode())
+    sizes = [len((await reader.run({"handle": handle}, context)).text) for _ in range(2)]
     assert sizes[0] < sizes[1]
 
 
@@ -153,25 +153,25 @@ async def test_reading_is_harmless_and_declared_so() -> None:
 @pytest.mark.parametrize("arguments", [{}, {"handle": 3}, {"handle": "x", "start": -1}, {"handle": "x", "size": 0}])
 async def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(BadArguments):
-        await read_result().run(arguments, FakeSurroundings())
+        await read_result().run(arguments, FakeToolContext())
 
 
 async def test_an_unknown_handle_is_said_to_be_one() -> None:
     with pytest.raises(ToolError, match="nothing kept under nope"):
-        await read_result().run({"handle": "nope"}, FakeSurroundings())
+        await read_result().run({"handle": "nope"}, FakeToolContext())
 
 
 async def test_binary_data_is_not_shown_as_text() -> None:
-    surroundings = FakeSurroundings()
-    handle = await surroundings.keep(PNG)
+    context = FakeToolContext()
+    handle = await context.keep(PNG)
     with pytest.raises(ToolError, match="no text"):
-        await read_result().run({"handle": handle}, surroundings)
+        await read_result().run({"handle": handle}, context)
 
 
 async def test_a_start_behind_the_end_is_said_to_be_one() -> None:
-    surroundings = FakeSurroundings()
-    handle = await surroundings.keep(b"abc")
-    assert "nothing at byte 3" in (await read_result().run({"handle": handle, "start": 3}, surroundings)).text
+    context = FakeToolContext()
+    handle = await context.keep(b"abc")
+    assert "nothing at byte 3" in (await read_result().run({"handle": handle, "start": 3}, context)).text
 
 
 async def test_a_hundred_megabytes_are_kept_and_cut_while_the_loop_goes_on() -> None:
@@ -189,10 +189,10 @@ async def test_a_hundred_megabytes_are_kept_and_cut_while_the_loop_goes_on() -> 
 
     from ullage.tools.functions import tool
 
-    surroundings = FakeSurroundings()
+    context = FakeToolContext()
     turning = asyncio.ensure_future(turn())
-    ran = await run_call(tool(give), "{}", surroundings)
-    result = await fit(ran.output, surroundings, 10_000)
+    ran = await run_call(tool(give), "{}", context)
+    result = await fit(ran.output, context, 10_000)
     turning.cancel()
     assert result.size_bytes == len(text)
     assert estimated_tokens(result.output.text) <= 10_000

@@ -1,4 +1,4 @@
-"""A session's surroundings for tests: what is kept stays in memory."""
+"""A session's context for tests: what is kept stays in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from ullage.tools.tool import ToolError
 
 
-class FakeSurroundings:
+class FakeToolContext:
     """Keeps bytes by number."""
 
     def __init__(self, root: Path = Path()) -> None:

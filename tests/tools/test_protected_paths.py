@@ -6,7 +6,7 @@ import pytest
 
 from ullage.runtime.sandboxing import sandbox_of
 from ullage.runtime.settings import Settings
-from ullage.tools.own_code import OwnCode, own_code
+from ullage.tools.protected_paths import UllageCode, ullage_code
 from ullage.tools.sandbox import Backend, Sandbox
 from ullage.tools.shell import shell
 
@@ -36,10 +36,10 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def code_in(root: Path) -> OwnCode:
+def code_in(root: Path) -> UllageCode:
     packages = root / ".venv/lib/site-packages"
     files = (root / ".venv/bin/python", root / ".venv", packages, root / "deep/src", root / "later")
-    return OwnCode(files, (packages / "ullage", packages))
+    return UllageCode(files, (packages / "ullage", packages))
 
 
 def state(root: Path) -> dict[str, bytes]:
@@ -71,8 +71,8 @@ async def test_a_link_to_it_can_not_be_kept(root: Path, tmp_path: Path) -> None:
 
 
 def test_the_code_of_this_process_is_known() -> None:
-    code = own_code()
-    package = Path(own_code.__code__.co_filename).parents[1]
+    code = ullage_code()
+    package = Path(ullage_code.__code__.co_filename).parents[1]
     assert {package, Path(sys.executable), Path(sys.prefix)} <= set(code.files)
     assert package in code.modules
     assert "holds the code" in Sandbox().weakness(package / "tools")
