@@ -3,7 +3,7 @@ import sys
 from pathlib import Path
 
 from tests.hostile.stores import forge
-from ullage.store.calibration import data_directory
+from ullage.directories import data_directory
 from ullage.store.sqlite import SqliteStore
 
 

@@ -9,11 +9,11 @@ from ullage_simulators import running
 
 from tests.hostile.stores import SESSION, forge
 from tests.server.served import script
+from ullage.directories import data_directory
 from ullage.runtime.agent import Agent
 from ullage.runtime.copying import harmless
 from ullage.runtime.hosting import Host
 from ullage.store.adopting import adopt
-from ullage.store.calibration import data_directory
 
 
 def agent_of(url: str, directory: Path) -> Agent:

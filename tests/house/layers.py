@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 SOURCE = Path(__file__).parents[2] / "src" / "ullage"
 
-WORDS = frozenset({"errors", "extensible", "messages", "usage", "events", "encoding", "envelope", "bounds"})
+WORDS = frozenset(
+    {"errors", "extensible", "messages", "usage", "events", "encoding", "envelope", "bounds", "directories"}
+)
 DECIDING = frozenset({"tokens", "reasoning", "meter", "context", "codec", "agent"})
 DOING = frozenset({"wire", "tools", "store", "importers"})
 PURE = {"words"} | DECIDING
@@ -59,6 +61,7 @@ PACKAGES: dict[str, frozenset[str]] = {
 
 EXCEPTIONS: dict[str, frozenset[str]] = {
     "meter/meter.py": frozenset({"logging"}),  # the two lines on estimate and actual, and the warning of the rows
+    "directories.py": frozenset({"os", "sys", "pathlib"}),  # the user's places, of which nothing is read
     "tokens/bpe.py": frozenset({"importlib", "pathlib"}),  # finds and loads one compiled module without its package
 }
 """Single files of the deciding wing and what of the standard library they may import all the same.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ullage.errors import UllageError
-from ullage.store.calibration import FILE, CalibrationStore, DamagedStore, UnwritableStore, data_directory
+from ullage.store.calibration import FILE, CalibrationStore, DamagedStore, UnwritableStore
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.tokens.observation import Observation
 
@@ -86,19 +86,3 @@ def test_a_place_that_can_not_be_written_is_a_typed_error(tmp_path: Path) -> Non
         CalibrationStore(tmp_path / "file").add(GPT)
     assert isinstance(problem.value, UnwritableStore | DamagedStore)
     assert "ULLAGE_DATA" in str(problem.value)
-
-
-@pytest.mark.parametrize(
-    ("environment", "platform", "place"),
-    [
-        ({"HOME": "/home/a"}, "linux", "/home/a/.local/share/ullage"),
-        ({"HOME": "/home/a", "XDG_DATA_HOME": "/data"}, "linux", "/data/ullage"),
-        ({"HOME": "/home/a", "XDG_DATA_HOME": "relative"}, "linux", "/home/a/.local/share/ullage"),
-        ({"HOME": "/home/a", "XDG_DATA_HOME": "/data", "ULLAGE_DATA": "/own"}, "linux", "/own"),
-        ({"HOME": "/Users/a"}, "darwin", "/Users/a/Library/Application Support/ullage"),
-        ({"HOME": "/Users/a", "XDG_DATA_HOME": "/data"}, "darwin", "/data/ullage"),
-        ({"HOME": "/c/a", "LOCALAPPDATA": "/c/a/AppData/Local"}, "win32", "/c/a/AppData/Local/ullage"),
-    ],
-)
-def test_the_place_of_a_users_data(environment: dict[str, str], platform: str, place: str) -> None:
-    assert data_directory(environment, platform=platform) == Path(place)

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from tests.store.sessions import said, step
+from ullage.directories import data_directory
 from ullage.encoding import decode_event, encode
 from ullage.errors import CommandRefused, LeaseLost, LedgerError, SessionBusy, SessionNotFound, StoreUnavailable
 from ullage.events import (
@@ -22,7 +23,6 @@ from ullage.events import (
     TurnStarted,
     UnknownEvent,
 )
-from ullage.store.calibration import data_directory
 from ullage.store.sqlite import FILE, SqliteStore
 from ullage.store.store import Checkpoint, DraftPiece, Lease, Store
 

@@ -28,11 +28,11 @@ from ullage.cli.agent_options import (
 from ullage.cli.chat.simulated import simulated
 from ullage.cli.stores import store_at
 from ullage.cli.trusting import project_settings
+from ullage.directories import data_directory
 from ullage.errors import MissingExtra, SettingError
 from ullage.runtime.agent import Agent
 from ullage.server.tokens import FILE as TOKENS
 from ullage.server.tokens import TokenStore
-from ullage.store.calibration import data_directory
 from ullage.store.sqlite import FILE, SqliteStore
 
 TOKEN: Final = "ULLAGE_TOKEN"

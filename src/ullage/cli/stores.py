@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 from ullage.cli.text import counted, printable
+from ullage.directories import data_directory
 from ullage.runtime.copying import harmless
 from ullage.store.adopting import adopt
-from ullage.store.calibration import data_directory
 from ullage.store.ownership import mark_of, require_own
 
 

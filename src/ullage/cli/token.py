@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Final
 
+from ullage.directories import data_directory
 from ullage.errors import SettingError
 from ullage.server.tokens import FILE, SCOPES, TokenRecord, TokenScope, TokenStore
-from ullage.store.calibration import data_directory
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 

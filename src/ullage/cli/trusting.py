@@ -20,13 +20,13 @@ from ullage.cli.asking import forget_typed_ahead, show_pages_now, typed_now
 from ullage.cli.call_lines import drawn_call, wrapped_spans
 from ullage.cli.screen import Screen
 from ullage.cli.text import Line, Span, printable
+from ullage.directories import data_directory
 from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.runtime.approvals import MCP
 from ullage.runtime.config_file import FILE, project_config, read_config, read_configs
 from ullage.runtime.narrowing import plain_value, shown
 from ullage.runtime.precedence import Layer, Narrowed, resolve
 from ullage.runtime.settings import Settings, meaning_of
-from ullage.store.calibration import data_directory
 from ullage.store.project_answers import ProjectAnswers
 from ullage.tools.call_text import setting_lines, spelled
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from ullage.directories import data_directory
 from ullage.errors import InputError
 from ullage.importers.detect import read, reader_for
 from ullage.importers.opencode_storage import stored_in_database, stored_in_directory
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
-from ullage.importers.ullage_database import FILE, own_directory, own_sessions
+from ullage.importers.ullage_database import FILE, own_sessions
 
 HEAD_LINES = 200
 TAIL_BYTES = 65_536
@@ -155,7 +155,7 @@ def _matching(directory: Path, pattern: str) -> Iterable[Path]:
 
 
 def _own(environment: Mapping[str, str], home: Path) -> tuple[list[Place], Looked]:
-    path = own_directory(environment, home, sys.platform) / FILE
+    path = data_directory({**environment, "HOME": str(home)}) / FILE
     try:
         stored = own_sessions(path) if path.exists() else []
     except InputError as problem:

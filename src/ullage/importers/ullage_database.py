@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -40,20 +40,6 @@ class OwnSession(NamedTuple):
 def is_own_database(head: bytes) -> bool:
     """Whether a file that begins so is a database of our sessions."""
     return head[68:72] == APPLICATION
-
-
-def own_directory(environment: Mapping[str, str], home: Path, platform: str) -> Path:
-    """Where the database lies, by the same rules as ``ullage.store.calibration.data_directory``."""
-    if own := environment.get("ULLAGE_DATA"):
-        return Path(own).expanduser()
-    shared = environment.get("XDG_DATA_HOME", "")
-    if shared and Path(shared).is_absolute():
-        return Path(shared) / "ullage"
-    if platform == "darwin":
-        return home / "Library" / "Application Support" / "ullage"
-    if platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "ullage"
-    return home / ".local" / "share" / "ullage"
 
 
 def own_sessions(path: Path) -> list[OwnSession]:

@@ -27,6 +27,7 @@ import msgspec
 
 from ullage.context.ladder import RUNGS
 from ullage.context.strategy import Strategy
+from ullage.directories import data_directory
 from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
 from ullage.events import Calibrated, Event, SessionStarted, SettingsChanged
 from ullage.messages import SystemBlock, clean_text
@@ -39,7 +40,7 @@ from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage.runtime.session import Said, Session
 from ullage.runtime.settings import Settings
 from ullage.runtime.work import Shared
-from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore, data_directory
+from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
 from ullage.store.sqlite import FILE, SqliteStore

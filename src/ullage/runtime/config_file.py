@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ullage.bounds import value_excess
+from ullage.directories import data_directory
 from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.runtime.precedence import Layer, Resolved, checked, is_inside
 from ullage.runtime.toml_lines import is_too_deep
-from ullage.store.calibration import data_directory
 from ullage.store.project_answers import ProjectAnswers
 
 FILE: Final = "ullage.toml"

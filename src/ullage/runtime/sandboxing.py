@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from ullage.directories import data_directory
 from ullage.runtime.config_file import user_config
 from ullage.runtime.setting_values import McpServer
 from ullage.runtime.settings import Settings
-from ullage.store.calibration import data_directory
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import AgentTool
 

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.agent.grants import Grant
+from ullage.directories import data_directory
 from ullage.errors import CommandRefused, UllageError
-from ullage.store.calibration import data_directory
 
 DIRECTORY: Final = "grants"
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")

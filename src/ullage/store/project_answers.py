@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.directories import data_directory
 from ullage.errors import CommandRefused, UllageError
-from ullage.store.calibration import data_directory
 from ullage.store.private_file import replace_file
 
 DIRECTORY: Final = "projects"

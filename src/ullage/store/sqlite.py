@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from ullage.agent.resting import Keep, keep_nothing
+from ullage.directories import data_directory
 from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.events import Event, QueueEdited, QueueLeft
 from ullage.messages import Message
 from ullage.store import drafts, kept, leases, ledger, queue
-from ullage.store.calibration import data_directory
 from ullage.store.changes import Subscription, Watchers
 from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_checkpoint
 from ullage.store.failures import UNREADABLE, ReadOnlyStore, damaged, failure

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.cli.chat.cellar import assistant, prepare_files, readable_files
+from ullage.directories import data_directory
 from ullage.errors import SettingError
-from ullage.store.calibration import data_directory
 from ullage.wire.endpoints import PROVIDERS
 
 if TYPE_CHECKING:
