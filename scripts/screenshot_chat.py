@@ -69,13 +69,13 @@ async def picture() -> str:
         environment = environment_for({}, simulator)
         launch: dict[str, Any] = {"root": f"{place}/cellar", "tools": ("read", "search", "edit")}
         agent = Agent(environment=environment, store=Path(place) / "sessions.db", config=False, **launch)
-        shared = await agent.enter()
+        shared = await agent._enter()
         async with Host(agent) as host:
             session = await host.begin("cellar", {"model": MODEL, "window": 200_000})
             app = Chat(host, shared.store, session, environment)
             async with app.run_test(size=SIZE) as pilot:
                 drawn = await _play(app, pilot)
-        await agent.leave()
+        await agent._leave()
     return re.sub(r"terminal-\d+", "ullage-chat", drawn)
 
 

@@ -27,7 +27,7 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
         """Do it with an agent that is new to the session; gives up to which event it was opened from a checkpoint."""
         agent = Agent(store=Path(self.file), environment=KEYS, config=False, **self.settings)
         async with agent.session(SESSION) as session:
-            opened = (await session.look()).checkpointed
+            opened = (await session._look()).checkpointed
             for does, name in self.steps:
                 if does == "uncompact":
                     await session.uncompact(name)

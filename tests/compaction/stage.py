@@ -178,7 +178,7 @@ async def conversing(agent: Agent) -> AsyncIterator[Session]:
 
 async def exported(session: Session) -> list[Message]:
     """The conversation as the session's file has it, compactions or not."""
-    head, *lines = [line async for line in export_lines((await session.look()).shared.store, session.id)]
+    head, *lines = [line async for line in export_lines((await session._look()).shared.store, session.id)]
     events = map(decode_event, lines[: json.loads(head)["events"]])
     return [event.message for event in events if isinstance(event, MessageAdded)]
 

@@ -95,7 +95,7 @@ class Stage(NamedTuple):
         )
         async with (
             Client(transport=FakeHoldingTransport(moments)) as client,
-            agent.within(holding(store, moments), client).session(SESSION) as session,
+            agent._within(holding(store, moments), client).session(SESSION) as session,
         ):
             yield session
         await store.close()

@@ -167,7 +167,7 @@ async def test_a_background_summary_is_used_where_its_prefix_held_and_discarded_
             agent = agent_on(server, tmp_path / f"{held}.db", ANTHROPIC, window=WINDOW, background_at=0.5)
             async with agent.session(SESSION) as session:
                 number = 0
-                while not (await session.look()).compactions.prepared:
+                while not (await session._look()).compactions.prepared:
                     await session.ask(f"No. {number:03}: {words(200, number)}")
                     await asyncio.sleep(0.05)
                     number += 1

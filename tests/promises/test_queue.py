@@ -373,7 +373,7 @@ async def test_a_message_for_a_session_that_nobody_drives_waits_for_whoever_open
     with running(one_tool()) as server:
         store = tmp_path / "s.db"
         async with agent_for(store, server=server).session("s", resume=False, **CLAUDE.settings()) as session:
-            shared = await session.look()
+            shared = await session._look()
             await shared.ledger.store.send("s", await session.message("Hello.", id="mine"), "steer")
         async with agent_for(store, server=server).session("s") as session:
             assert (await session.wait()).text == "Well then."

@@ -153,7 +153,7 @@ async def test_what_is_shown_decided_on_and_stored_is_one_number(tmp_path: Path)
             result = await session.ask("go on 0")
             shown = await session.context()
             assert result.reading.snapshot_id == shown.snapshot_id == session.reading.snapshot_id
-            model = (await session.look()).memory.taken
+            model = (await session._look()).memory.taken
             assert model is not None and model.snapshot == shown.snapshot_id
         async with agent_for(tmp_path / "s.db", server=server).session("s", resume=False) as session:
             again = await session.context()

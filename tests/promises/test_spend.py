@@ -189,7 +189,7 @@ async def test_a_cancel_reaches_a_child_and_the_tools_it_runs(tmp_path: Path) ->
             events, spend = await session.history(), await session.spend()
             (started,) = of_kind(events, ChildStarted)
             async with child.session(started.child, resume=False) as below:
-                loop = (await below.look()).ledger.loop
+                loop = (await below._look()).ledger.loop
                 assert (loop.turn, loop.ended, loop.open) == ("", "cancelled", ())
                 assert_calls_closed(await below.history())
         assert stopped

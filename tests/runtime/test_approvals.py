@@ -55,7 +55,7 @@ async def test_the_question_shows_the_end_of_a_long_command_and_its_digest_is_th
             (question,) = await asked(session)
             assert "touch PWNED-hidden" in "".join(piece.text for line in question.lines for piece in line)
             (event,) = of_kind(await session.history(), ApprovalAsked)
-            (call,) = (await session.look()).ledger.loop.open
+            (call,) = (await session._look()).ledger.loop.open
             assert question.digest == event.digest == digest_of("shell", call.arguments)
             assert json.loads(call.arguments) == {"command": HIDDEN}
             with pytest.raises(CommandRefused, match="not what was shown"):

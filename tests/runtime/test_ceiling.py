@@ -42,7 +42,7 @@ async def test_an_address_in_a_ledger_gets_neither_the_key_nor_the_conversation(
         await stored(tmp_path, {"base_url": attacker.url, "tools": ["shell"], "root": "/", "mcp": mcp})
         async with agent_for(provider, tmp_path, tools=["read"]).session("s") as session:
             await session.ask("hello")
-            settings = (await session.look()).settings
+            settings = (await session._look()).settings
     assert not attacker.asked
     (asked,) = [one for one in provider.asked if one.method == "POST"]
     assert asked.headers["authorization"] == f"Bearer {KEYS['OPENAI_API_KEY']}"
@@ -117,14 +117,14 @@ async def test_a_store_inside_the_root_is_hidden_from_commands_however_it_is_giv
     place = tmp_path / "s.db"
     store = SqliteStore(place) if as_object else None
     agent = Agent("openai:gpt-5", tools=["shell"], root=tmp_path, store=store or place, environment=KEYS, config=False)
-    shared = await agent.enter()
+    shared = await agent._enter()
     try:
         await shared.store.sessions()
         shell = shared.tools(agent.settings)["shell"]
         session: Any = None  # the shell asks nothing of it
         output = await shell.run({"command": "head -c 15 s.db; echo; ls -a"}, session)
     finally:
-        await agent.leave()
+        await agent._leave()
         if store is not None:
             await store.close()
     assert "SQLite format" not in str(output)
@@ -138,7 +138,7 @@ async def test_a_session_s_narrower_root_is_not_followed_when_it_becomes_a_link(
     agent = Agent(
         "openai:gpt-5", tools=["read", "shell"], root=root, environment=KEYS, config=False, store=tmp_path / "s"
     )
-    shared = await agent.enter()
+    shared = await agent._enter()
     try:
         tools = shared.tools(shared.commanded({"root": "sub"}))
         session: Any = None  # these tools ask nothing of it
@@ -149,4 +149,4 @@ async def test_a_session_s_narrower_root_is_not_followed_when_it_becomes_a_link(
             with pytest.raises(ToolError, match="no longer the directory"):
                 await tools[name].run(arguments, session)
     finally:
-        await agent.leave()
+        await agent._leave()

@@ -116,7 +116,7 @@ async def test_whichever_row_is_damaged_the_session_opens_names_it_and_answers(
                 named = [one for one in read if isinstance(one, RowDamaged)]
                 assert [one.seq for one in named] == ([event.seq] if type(event).__name__ != "QueueLeft" else [])
                 assert all(one.why for one in named)
-                assert (await session.look()).ledger.loop.damaged == tuple(one.seq for one in named)
+                assert (await session._look()).ledger.loop.damaged == tuple(one.seq for one in named)
                 assert (f"can't be read and are left out: {event.seq}." in caplog.text) == bool(named)
                 result = await session.ask("Once more, please.")
                 assert (result.reason, result.text) == ("finished", "It is empty."), event

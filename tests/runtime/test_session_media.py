@@ -21,7 +21,7 @@ def agent(place: Path) -> Agent:
 async def test_bytes_of_an_image_are_an_image_with_its_pixels_and_are_kept_beside_the_session(tmp_path: Path) -> None:
     async with agent(tmp_path).session("one") as session:
         message = await session.message(*IMAGES, id="m")
-        store = (await session.look()).ledger.store
+        store = (await session._look()).ledger.store
         kept = [await store.kept("one", part.source.removeprefix(KEPT)) for part in message.of_type(ImagePart)]
     assert kept == IMAGES
     assert message.parts == tuple(

@@ -126,7 +126,7 @@ def agent_with(store: SqliteStore, server: Server, tools: Sequence[Any] = (look,
 async def judged(session: Session, server: Server) -> None:
     result = await answered(session)
     assert result.reason == "finished" and result.text, result
-    state = await session_state(session, await (await session.look()).ledger.store.about(session.id))
+    state = await session_state(session, await (await session._look()).ledger.store.about(session.id))
     assert (state.state, state.open) == ("idle", ())
     assert_calls_closed(await session.history())
     assert_accepted(server)
@@ -147,7 +147,7 @@ def with_shaky_store(path: Path, counter: Counter, server: Server) -> Agent:
 
 
 def with_shaky_client(path: Path, counter: Counter, server: Server) -> Agent:
-    return agent_with(SqliteStore(path), server).within(SqliteStore(path), ShakyClient(counter))
+    return agent_with(SqliteStore(path), server)._within(SqliteStore(path), ShakyClient(counter))
 
 
 def with_shaky_estimator(path: Path, counter: Counter, server: Server) -> Agent:
@@ -202,7 +202,7 @@ async def test_an_unexpected_exception_is_logged_recorded_and_raised_by_wait(
             assert "Traceback" in caplog.text and "a part is broken" in caplog.text
             (paused,) = of_kind(await session.history(), TurnPaused)
             assert paused.reason == "failed" and "send a message to try again" in paused.note
-            about = await (await session.look()).ledger.store.about("s")
+            about = await (await session._look()).ledger.store.about("s")
             state = await session_state(session, about)
             assert (state.state, state.paused, state.note) == ("waiting", "failed", paused.note)
             await session.resume()
@@ -245,7 +245,7 @@ async def test_where_the_exception_can_not_be_recorded_the_session_is_not_shown_
 
     with running(two_steps()) as server:
         store = FullStore(tmp_path / "s.db", Counter())
-        agent = agent_with(store, server).within(store, FillingClient(Counter(0)))
+        agent = agent_with(store, server)._within(store, FillingClient(Counter(0)))
         async with agent.session("s") as session:
             with pytest.raises(StoreUnavailable, match="full"):
                 await session.ask("Look, please.")

@@ -170,7 +170,7 @@ async def _say(order: Order, session: Session, switch: Switch) -> Result:
 
 
 async def _answer(order: Order, session: Session) -> None:
-    for call in (await session.look()).ledger.loop.open:
+    for call in (await session._look()).ledger.loop.open:
         if call.state == "asked":
             await session.approve(call.call_id, bool(order.more["approved"]), str(order.more.get("note", "")))
 

@@ -53,14 +53,14 @@ async def warn_of_left_out(session: Session) -> None:
     """Say on standard error what of an opened session does not count: settings of its own, and damaged events."""
     if line := await left_out_line(session):
         print(f"Note: {line}", file=sys.stderr)
-    if damaged := (await session.look()).ledger.loop.damaged:
+    if damaged := (await session._look()).ledger.loop.damaged:
         rows = ", ".join(f"{seq:,}" for seq in damaged)
         print(f"Warning: events of this session can't be read and are left out: {rows}.", file=sys.stderr)
 
 
 async def left_out_line(session: Session) -> str:
     """What of an opened session's own settings does not count here, in one line; empty where all of them do."""
-    work = await session.look()
+    work = await session._look()
     return work.shared.left_out(work.ledger.loop.settings)
 
 

@@ -84,7 +84,7 @@ async def _run(agent: Agent, request: str, args: argparse.Namespace) -> int:
     async with agent.session(args.session, resume=True) as session:
         with suppress(RuntimeError, ValueError):  # an event loop without signals, or not in the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, canceller(session))
-        before = (await session.look()).ledger.loop.seq
+        before = (await session._look()).ledger.loop.seq
         await warn_of_left_out(session)
         await session.send(request)
         try:
@@ -114,7 +114,7 @@ async def _check(agent: Agent, args: argparse.Namespace) -> None:
 
 
 async def _is_known(agent: Agent, session: str) -> bool:
-    shared = await agent.enter()
+    shared = await agent._enter()
     try:
         await shared.store.about(session)
     except SessionNotFound:
@@ -122,7 +122,7 @@ async def _is_known(agent: Agent, session: str) -> bool:
     else:
         return True
     finally:
-        await agent.leave()
+        await agent._leave()
 
 
 def canceller(session: Session) -> Callable[[], None]:
@@ -186,10 +186,10 @@ async def _answer(session: Session, question: Question, ask: Ask | None) -> None
 
 async def _moved(session: Session, call_id: str) -> None:
     """Until this call needs no answer any more."""
-    loop = (await session.look()).ledger.loop
+    loop = (await session._look()).ledger.loop
     async with aclosing(session.events(after=max(0, loop.seq - 1))) as events:  # type: ignore[type-var]
         async for _ in events:
-            loop = (await session.look()).ledger.loop
+            loop = (await session._look()).ledger.loop
             if not any(call.call_id == call_id and call.state == "asked" for call in loop.open):
                 return
 

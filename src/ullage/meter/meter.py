@@ -319,11 +319,6 @@ class Meter:
         )
 
     @property
-    def fold(self) -> Fold:
-        """The fold behind the readings, to be read and not to be changed."""
-        return self._fold
-
-    @property
     def policy(self) -> ReasoningPolicy:
         """Which earlier reasoning the application sends."""
         return self._fold.policy

@@ -151,11 +151,11 @@ class Agent:
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
         """The store's sessions, the one changed last first."""
-        shared = await self.enter()
+        shared = await self._enter()
         try:
             return await shared.store.sessions(limit=limit)
         finally:
-            await self.leave()
+            await self._leave()
 
     def warnings(self) -> tuple[str, ...]:
         """What to show a person before work begins: commands that can't be confined. Runs a program the first time."""
@@ -163,15 +163,15 @@ class Agent:
 
     # -- what sessions share --
 
-    async def enter(self) -> Shared:
-        """What all sessions share, opened with the first of them. Each ``enter`` wants a ``leave``."""
+    async def _enter(self) -> Shared:
+        """What all sessions share, opened with the first of them. Each ``_enter`` wants a ``_leave``."""
         async with self._opening:
             if self._shared is None:
                 self._shared = await self._begin()
             self._open += 1
             return self._shared
 
-    def within(self, store: Store, client: Client) -> Agent:
+    def _within(self, store: Store, client: Client) -> Agent:
         """The same agent, working in this store and with this client, which somebody else closes.
 
         The same one again for the same two, so that its sessions share what they use. This agent stays as it is.
@@ -185,7 +185,7 @@ class Agent:
             self._guest = guest
         return guest
 
-    async def leave(self) -> None:
+    async def _leave(self) -> None:
         """Close what is shared when nobody uses it any more."""
         async with self._opening:
             self._open -= 1
@@ -235,7 +235,7 @@ class Agent:
             grants=ProjectGrants(self._data),
         )
 
-    async def create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
+    async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
         """Begin the session in the store if there is none of this id.
 
         Whatever would keep it from working is found out before: raises ``SettingError`` and ``BadKey``, and then
@@ -249,17 +249,17 @@ class Agent:
         resolved = self._shared.commanded(settings)
         learnt = await asyncio.to_thread(self._learnt, resolved)
         events = first_events(resolved, settings, learnt)
-        self.check_settings(resolved)
+        self._check_settings(resolved)
         endpoint_for(resolved.model, base_url=resolved.base_url, wire=resolved.wire, environment=self._environment)
         with contextlib.suppress(CommandRefused):  # another process has begun it in this moment
             await store.create(session, events)
 
-    def check_settings(self, settings: Settings) -> None:
+    def _check_settings(self, settings: Settings) -> None:
         """Raises ``SettingError`` for an unknown tool, or an instruction file that can't be read."""
         self._tools(settings)
         self._system(settings)
 
-    def learns(self, settings: Settings) -> bool:
+    def _learns(self, settings: Settings) -> bool:
         """Whether what a session with these settings learns is worth keeping: not from a provider's simulator."""
         if self._may_learn is not None or not settings.model:
             return bool(self._may_learn) and bool(settings.model)
@@ -274,7 +274,7 @@ class Agent:
 
     def _learnt(self, settings: Settings) -> Calibration:
         """What earlier sessions have learnt about the model. A store of it that can't be read is done without."""
-        if not self.learns(settings):
+        if not self._learns(settings):
             return NOTHING
         provider, model = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
         key = f"{provider.name}/{model}"
@@ -285,9 +285,9 @@ class Agent:
             return NOTHING
         return Calibration(models={key: known[key]} if key in known else {})
 
-    async def remember(self, learnt: Calibration) -> None:
+    async def _remember(self, learnt: Calibration) -> None:
         """Keep what a session has learnt, for those that come. Where that can't be written, a warning says so."""
-        if not learnt.models or not self.learns(self.settings):
+        if not learnt.models or not self._learns(self.settings):
             return
         try:
             await asyncio.to_thread(CalibrationStore(self._data).add, learnt)

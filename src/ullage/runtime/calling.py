@@ -97,7 +97,7 @@ def lacks_limits(work: Work) -> bool:
     """Whether the model's window or its largest output is known to nobody, and its endpoint has not been asked."""
     meter = work.ledger.meter
     is_known = work.reading.window.tokens is not None and meter.limits.max_output is not None
-    return not is_known and work.asked_limits != meter.fold.model
+    return not is_known and work.asked_limits != meter._fold.model
 
 
 async def learn_limits(work: Work) -> None:
@@ -105,7 +105,7 @@ async def learn_limits(work: Work) -> None:
 
     Cancelled, it has not asked: the next call does.
     """
-    model = work.ledger.meter.fold.model
+    model = work.ledger.meter._fold.model
     said = None
     with contextlib.suppress(ProviderError, TimeoutError):
         async with asyncio.timeout(LIMITS_S):
@@ -161,7 +161,7 @@ def options_of(work: Work, step: CallModel) -> Options:
 def asked_output(work: Work) -> int | None:
     """The most output a call asks for of itself; ``None`` where the wire need not say and nobody did."""
     meter, asked = work.ledger.meter, work.settings.max_output
-    if asked is None and meter.fold.wire == "messages":
+    if asked is None and meter._fold.wire == "messages":
         asked = MAX_OUTPUT
     most = meter.limits.max_output
     return asked if asked is None or most is None else min(asked, most.tokens)
@@ -239,7 +239,7 @@ def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
         cap = problem.limit if problem.input_alone else None
         events.append(
             LimitLearnt(
-                model=work.ledger.meter.fold.model,
+                model=work.ledger.meter._fold.model,
                 source="error",
                 window=None if problem.input_alone else problem.limit,
                 input_cap=cap,
@@ -263,7 +263,7 @@ async def load_media(work: Work) -> None:
 
 def what_was_learnt(work: Work, call: str) -> list[Event]:
     """How the call's estimate fared, for the ledger; nothing where the provider reported no usable input."""
-    fold = work.ledger.meter.fold
+    fold = work.ledger.meter._fold
     last = fold.track.last
     if last is None or last.call != call or last.actual is None or last.error is None:
         return []

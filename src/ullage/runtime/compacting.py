@@ -117,7 +117,7 @@ def note_refusal(work: Work, problem: Overflow) -> None:
 
 def fold_of(work: Work) -> Fold:
     """The fold behind the session's readings, to be read."""
-    return work.ledger.meter.fold
+    return work.ledger.meter._fold
 
 
 async def compact(work: Work, step: Compact) -> None:

@@ -55,7 +55,7 @@ class Host:
         self._sweeping: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Host:
-        self._shared = await self.agent.enter()
+        self._shared = await self.agent._enter()
         self._sweeping = asyncio.create_task(self._sweep(), name="host: closing idle sessions")
         return self
 
@@ -70,7 +70,7 @@ class Host:
             if isinstance(how, Exception):
                 log.error("The session %s did not close: %s", session.id, how)
         self._shared = None
-        await self.agent.leave()
+        await self.agent._leave()
 
     @property
     def store(self) -> Store:
@@ -87,7 +87,7 @@ class Host:
         """A new session. Raises ``CommandRefused`` for a taken id, ``SettingError``, ``StoreUnavailable``."""
         own = {name: value for name, value in (settings or {}).items() if value is not None}
         resolved = self._open.commanded(own)
-        self.agent.check_settings(resolved)
+        self.agent._check_settings(resolved)
         name = session or new_session_id()
         events = first_events(resolved, own)
         await self.store.create(name, events)

@@ -22,7 +22,7 @@ def is_over_request(work: Work) -> bool:
     Goes through the view once for each change of it, and not at all where it has no images and no limit was met: text
     fills the window long before the body. It is looked at closely only where there may be too much.
     """
-    view, met = work.ledger.meter.fold.view, _met(work)
+    view, met = work.ledger.meter._fold.view, _met(work)
     if not view.media and met == NONE_MET:
         return False
     last = work.compactions.last_look
@@ -55,7 +55,7 @@ def note_limits(work: Work, problem: Overflow, situation: Situation) -> None:
 
 
 def _is_over(work: Work) -> bool:
-    fold = work.ledger.meter.fold
+    fold = work.ledger.meter._fold
     if _met(work) == NONE_MET:
         pictured = [entry.message for entry in fold.view if entry.cost.added.media]
         images, size = sum(map(count_images, pictured)), sum(map(size_bytes, pictured))
@@ -72,7 +72,7 @@ def _met(work: Work) -> RequestLimits:
 
 
 def _served(work: Work) -> Served:
-    fold = work.ledger.meter.fold
+    fold = work.ledger.meter._fold
     return Served(fold.provider, fold.model, work.settings.base_url)
 
 

@@ -74,19 +74,19 @@ Said = str | bytes | Path | Part
 class Opener(Protocol):
     """What a session needs of the agent that opens it."""
 
-    async def enter(self) -> Shared:
-        """What all sessions share; each ``enter`` wants a ``leave``."""
+    async def _enter(self) -> Shared:
+        """What all sessions share; each ``_enter`` wants a ``_leave``."""
         ...
 
-    async def leave(self) -> None:
+    async def _leave(self) -> None:
         """Let go of what is shared."""
         ...
 
-    async def remember(self, learnt: Calibration) -> None:
+    async def _remember(self, learnt: Calibration) -> None:
         """Keep what the session has learnt about its models."""
         ...
 
-    async def create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
+    async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
         """Begin the session in the store if there is none of this id."""
         ...
 
@@ -116,14 +116,14 @@ class Session:
     # -- opening and closing --
 
     async def __aenter__(self) -> Self:
-        shared = await self._agent.enter()
+        shared = await self._agent._enter()
         try:
-            await self._agent.create_if_new(self.id, self._settings)
+            await self._agent._create_if_new(self.id, self._settings)
             self._shared = shared
             self._driver = Driver(shared, self.id)
             await self._driver.look()
         except BaseException:
-            await self._agent.leave()
+            await self._agent._leave()
             raise
         self._is_closing = False
         self._serving = asyncio.create_task(self._serve(), name=f"session {self.id}")
@@ -163,9 +163,9 @@ class Session:
         self._shared = None
         try:
             if work is not None and work.learns:
-                await self._agent.remember(work.ledger.meter.calibration)
+                await self._agent._remember(work.ledger.meter.calibration)
         finally:
-            await self._agent.leave()
+            await self._agent._leave()
 
     @property
     def is_idle(self) -> bool:
@@ -461,7 +461,7 @@ class Session:
         """The meter behind the readings: steps, largest items, messages in view. Not to be changed."""
         return (await self._driving.look()).ledger.meter
 
-    async def look(self) -> Work:
+    async def _look(self) -> Work:
         """The session's folds as they are now. Not to be changed."""
         return await self._driving.look()
 

@@ -55,11 +55,11 @@ def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_
 
 async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
     work = beside.work
-    agent = agent.within(work.shared.store, work.shared.client)
+    agent = agent._within(work.shared.store, work.shared.client)
     child = f"{beside.session}/{beside.call_id}"
     async with agent.session(child, resume=False) as session:
         meter = await session.meter()
-        known = await _noted(beside) if meter.fold.spend.all.calls else set()
+        known = await _noted(beside) if meter._fold.spend.all.calls else set()
         await work.ledger.write([ChildStarted(call_id=beside.call_id, child=child, model=meter.request().model)])
         mirroring = asyncio.create_task(_mirror(session, beside, known))
         try:

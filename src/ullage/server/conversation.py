@@ -98,7 +98,7 @@ def _name_of(key: str) -> str:
 
 async def _refuse_taken(opened: Opened, name: str) -> None:
     """An id of the agent's own messages can't be said again by a person."""
-    entry = (await opened.meter()).fold.view.entries.get(name)
+    entry = (await opened.meter())._fold.view.entries.get(name)
     if entry is not None and entry.role != "user":
         raise CommandRefused(f"{name} is the id of a message that is not a user's: choose another one.")
 
@@ -126,7 +126,7 @@ async def list_messages(
     before: Annotated[str | None, QueryParameter(max_length=300)] = None,
 ) -> MessagePage:
     """The newest ``limit``, or those just before the message ``before``, oldest first."""
-    view = (await opened.meter()).fold.view
+    view = (await opened.meter())._fold.view
     entries = list(view)
     end = len(entries)
     if before is not None:

@@ -25,7 +25,7 @@ def _shown(row: SessionRow) -> dict[str, Any]:
 async def session_state(session: Session, row: SessionRow) -> SessionState:
     """Where the session stands at its newest event. Raises as looking does."""
     is_interrupted = await session.is_interrupted()
-    work = await session.look()
+    work = await session._look()
     loop = work.ledger.loop
     stopped = _stopped(session)
     line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}

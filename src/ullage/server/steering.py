@@ -138,7 +138,7 @@ async def get_settings(opened: Opened, state: State) -> SettingsView:
 
 
 async def _view(opened: Session, secrets: Secrets) -> SettingsView:
-    work = await opened.look()
+    work = await opened._look()
     resolved = work.shared.resolve(work.ledger.loop.settings, changed=work.changed)
     settings = resolved.settings
     effective = {key: msgspec.to_builtins(getattr(settings, key), enc_hook=str) for key in KEYS if key not in PRIVATE}

@@ -42,10 +42,10 @@ async def talking(
         simulator = Simulated(MODEL, {"ANTHROPIC_API_KEY": "simulated", "ANTHROPIC_BASE_URL": server.url("anthropic")})
         environment = environment_for({}, simulator)
         agent = Agent(environment=environment, store=place / "sessions.db", config=False, **given)
-        shared = await agent.enter()
+        shared = await agent._enter()
         try:
             async with Host(agent) as host:
                 opened = await host.begin(session, {"model": MODEL, **settings})
                 yield Talk(host, shared.store, opened, Acting(shared.store, opened, environment), environment)
         finally:
-            await agent.leave()
+            await agent._leave()

@@ -62,7 +62,7 @@ async def test_model_and_set_change_the_session_and_say_what_is_wrong(tmp_path: 
     async with talking(tmp_path) as talk:
         await perform(talk, "/model anthropic:claude-haiku-4-5")
         await perform(talk, "/set trigger 0.5")
-        settings = (await talk.session.look()).ledger.loop.settings
+        settings = (await talk.session._look()).ledger.loop.settings
         assert settings["model"] == "anthropic:claude-haiku-4-5"
         assert settings["trigger"] == "0.5" or settings["trigger"] == 0.5
         assert "claude-haiku-4-5" in words(await perform(talk, "/model"))
@@ -70,7 +70,7 @@ async def test_model_and_set_change_the_session_and_say_what_is_wrong(tmp_path: 
         with pytest.raises(SettingError, match="trigger"):
             await perform(talk, "/set triger 0.5")
         await perform(talk, "/set trigger")
-        assert "trigger" not in (await talk.session.look()).ledger.loop.settings
+        assert "trigger" not in (await talk.session._look()).ledger.loop.settings
 
 
 async def test_pin_takes_the_last_thing_said_or_a_place_in_view_and_lets_go_again(tmp_path: Path) -> None:

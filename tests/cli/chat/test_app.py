@@ -128,7 +128,7 @@ async def test_a_question_is_answered_by_a_key_and_always_holds_for_the_session(
         await shown.until(lambda: "ready" in shown.text("foot"))
         (grant,) = await shown.talk.session.grants()
         assert (grant.scope, grant.grant.tool, grant.grant.prefix) == ("session", "write", ())
-        assert "write" in (await shown.talk.session.look()).settings.approve
+        assert "write" in (await shown.talk.session._look()).settings.approve
 
 
 async def test_a_grant_for_the_project_is_shown_and_revoked_by_the_beginning_of_its_id(tmp_path: Path) -> None:

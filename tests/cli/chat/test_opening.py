@@ -93,10 +93,10 @@ async def test_continue_takes_the_newest_and_what_is_said_changes_it(tmp_path: P
         args = parser().parse_args(["chat", "--continue", "--window", "20k"])
         session = await opened(talk.host, args, SIMULATOR)
         assert session.id == "newer"
-        assert (await session.look()).ledger.loop.settings["window"] == 20_000
+        assert (await session._look()).ledger.loop.settings["window"] == 20_000
         begun = await opened(talk.host, parser().parse_args(["chat", "--session", "mine"]), SIMULATOR)
         assert begun.id == "mine"
-        assert (await begun.look()).ledger.loop.settings["model"] == SIMULATOR.model
+        assert (await begun._look()).ledger.loop.settings["model"] == SIMULATOR.model
 
 
 async def test_continue_without_any_session_says_so(tmp_path: Path) -> None:

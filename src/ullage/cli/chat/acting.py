@@ -109,7 +109,7 @@ class Acting:
             case "new":
                 return Outcome(opens=new_session_id())
             case "fork":
-                through = (await self.session.look()).ledger.loop.seq
+                through = (await self.session._look()).ledger.loop.seq
                 return Outcome(opens=(await fork(self.store, self.session.id, through=through)).session)
             case _:
                 rows = await self.store.sessions(limit=20)
@@ -121,7 +121,7 @@ class Acting:
     # -- settings --
 
     async def _model(self, name: str) -> Outcome:
-        work = await self.session.look()
+        work = await self.session._look()
         settings, own = work.settings, work.ledger.loop.settings
         if not name:
             return said(f"The model is {own.get('model', settings.model)}. /model PROVIDER:MODEL takes another.")
@@ -161,7 +161,7 @@ class Acting:
     async def pin(self, name: str) -> Outcome:
         """Pin a message, or let a pinned one go."""
         message = await self._named(name)
-        work = await self.session.look()
+        work = await self.session._look()
         if message not in {one.id for one in work.ledger.meter.messages}:
             raise CommandRefused(f"There is no message {name} in view. /context lists them.")
         pinned = message in work.memory.pins
@@ -183,7 +183,7 @@ class Acting:
 
     async def window(self) -> Window:
         """All that ``/context`` shows."""
-        work = await self.session.look()
+        work = await self.session._look()
         meter, reading = work.ledger.meter, work.reading
         items, request = meter.largest(LARGEST_WINDOW), meter.request()
         subject = Subject(
@@ -196,7 +196,7 @@ class Acting:
         return Window(reading, subject, request.messages, items, request.tools, request.system, work.memory.pins)
 
     async def _tools(self, width: int) -> Outcome:
-        work = await self.session.look()
+        work = await self.session._look()
         if not work.tools:
             return said("There are no tools: /set tools read,list,search gives some.")
         widest = max(map(cells, work.tools))

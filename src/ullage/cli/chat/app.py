@@ -148,7 +148,7 @@ class Chat(App[str]):
                 loop.add_signal_handler(name, self.exit, self.session.id)
         self.set_interval(FRAME_S, self._draw)
         await self._open(self.session)
-        for warning in warnings_of((await self.session.look()).tools):
+        for warning in warnings_of((await self.session._look()).tools):
             self.notify(warning, severity="warning", timeout=WARNED_S, markup=False)
 
     async def _open(self, session: Session) -> None:
@@ -158,7 +158,7 @@ class Chat(App[str]):
         self.transcript = Transcript()
         self._editing, self._cancels, self._grown = "", 0, None
         self.approving = Approving()
-        loop = (await session.look()).ledger.loop
+        loop = (await session._look()).ledger.loop
         after = max(0, loop.seq - NEWEST_EVENTS)
         seen = loop.seq
         if after:
@@ -236,7 +236,7 @@ class Chat(App[str]):
         if self._is_stale:
             self._is_stale = False
             try:
-                work_ = await self.session.look()
+                work_ = await self.session._look()
             except UllageError as problem:
                 self._fail(problem)
                 return
@@ -439,7 +439,7 @@ class Chat(App[str]):
         """To another session; this one is worked on while it is not looked at."""
         try:
             known = {row.id for row in await self._store.sessions(limit=100_000)}
-            settings = (await self.session.look()).ledger.loop.settings
+            settings = (await self.session._look()).ledger.loop.settings
             if name in known:
                 await self._open(await self._host.session(name, drives=True))
             else:

@@ -65,7 +65,7 @@ async def _next_line() -> str | None:
 async def _turn(session: Session, text: str, screen: Screen, *, yes: bool) -> str:
     """Say this and show what happens until the session rests; gives how the turn ended."""
     live = Live(screen, shows_user=False, allows_all=yes)
-    before = (await session.look()).ledger.loop.seq
+    before = (await session._look()).ledger.loop.seq
     await session.send(text)
     await follow(session, live, after=before, ask=None if yes else ask_person)
     result = await session.wait(check=False)
@@ -79,7 +79,7 @@ async def _turn(session: Session, text: str, screen: Screen, *, yes: bool) -> st
 async def _command(acting: Acting, typed: Typed, screen: Screen) -> str:
     """Carry out a command; its lines go where everything but answers goes. Gives the session it opens, or ``LEAVE``."""
     transcript = Transcript()
-    seen = (await acting.session.look()).ledger.loop.seq
+    seen = (await acting.session._look()).ledger.loop.seq
     transcript.apply_all(await acting.session.history())
     outcome = await acting.run(typed, transcript, screen.width, screen.glyphs)
     screen.show(outcome.lines)

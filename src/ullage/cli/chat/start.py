@@ -81,7 +81,7 @@ def wants_simulator(why: str) -> bool:
 
 
 async def _talk(agent: Agent, args: argparse.Namespace, simulator: Simulated | None, *, full: bool) -> int:
-    shared = await agent.enter()
+    shared = await agent._enter()
     try:
         async with Host(agent, idle_s=math.inf) as host:  # the one that is looked at may rest for hours
             session = await opened(host, args, simulator)
@@ -91,7 +91,7 @@ async def _talk(agent: Agent, args: argparse.Namespace, simulator: Simulated | N
             await host.forget(name)
             goes_on = await _tidied(shared.store, name)
     finally:
-        await agent.leave()
+        await agent._leave()
     if goes_on:
         print(f"Session stays: {resume_command(args, name)}")
     return 0
