@@ -38,9 +38,9 @@ from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
 from ullage.runtime.compactions import Prepared
 from ullage.runtime.hooks import Refusal, run_hook
-from ullage.runtime.ledger import to_its_end
 from ullage.runtime.limiting import is_over_request, limited, note_limits
 from ullage.runtime.work import Work
+from ullage.tasks import to_completion
 from ullage.usage import Usage
 from ullage.wire.call import Retries, ask
 from ullage.wire.endpoints import Endpoint, endpoint_for
@@ -136,7 +136,7 @@ async def compact(work: Work, step: Compact) -> None:
     ladder, climb = Ladder(rungs), Climb()
     while True:
         async with work.ledger.still():
-            found = await to_its_end(asyncio.to_thread(ladder.next, situation_of(work, step, name), climb))
+            found = await to_completion(asyncio.to_thread(ladder.next, situation_of(work, step, name), climb))
         match found:
             case Call():
                 await work.ledger.write(found.events)

@@ -16,8 +16,8 @@ import msgspec
 from ullage.codec.stream import CallDelta, PartDone, ReasoningDelta, StreamEvent, TextDelta
 from ullage.encoding import encode
 from ullage.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
-from ullage.runtime.ledger import to_its_end
 from ullage.store.store import DraftPiece, Lease, Store
+from ullage.tasks import to_completion
 
 _part = msgspec.json.Decoder(Part)
 
@@ -51,7 +51,7 @@ class Drafting:
     async def __aexit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await to_its_end(self._close(problem))
+        await to_completion(self._close(problem))
 
     async def _close(self, problem: BaseException | None) -> None:
         task, self._task = self._task, None
@@ -98,7 +98,7 @@ class Drafting:
         """The first piece at once, so that a display begins when the answer does; later ones together."""
         while True:
             await self._wake.wait()
-            await to_its_end(self._flush())
+            await to_completion(self._flush())
             try:
                 async with asyncio.timeout(self._flush_s):
                     await self._is_full.wait()

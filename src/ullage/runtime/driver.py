@@ -48,12 +48,12 @@ from ullage.runtime.calling import asked_output, call_model, lacks_limits, learn
 from ullage.runtime.compacting import compact, may_compact, stop_preparing
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
-from ullage.runtime.ledger import to_its_end
 from ullage.runtime.limiting import is_over_request
 from ullage.runtime.opening import opened, save_if_due
 from ullage.runtime.tooling import run_tools
 from ullage.runtime.work import Shared, Work
 from ullage.store.store import Lease
+from ullage.tasks import background, to_completion
 
 log = logging.getLogger("ullage.runtime")
 
@@ -134,7 +134,7 @@ class Driver:
         loop, ledger = work.ledger.loop, work.ledger
         paused = TurnPaused(turn=loop.turn, reason="failed", note=clean_text(note).text)
         # Stored without folding: the exception may have left the folds half done, so they are made again.
-        await to_its_end(ledger.store.append(ledger.held, [paused], after=loop.seq, durable=True))
+        await to_completion(ledger.store.append(ledger.held, [paused], after=loop.seq, durable=True))
         self.problem = problem
 
     async def _reopen(self) -> None:
@@ -162,77 +162,59 @@ class Driver:
             taken.append(await store.acquire(self._session, self._shared.owner, ttl_s=ttl_s))
 
         try:
-            await to_its_end(take())
+            await to_completion(take())
             yield taken[0]
         finally:
             # Where it can't be given back it ends by itself, and what ended the driving is not hidden by that.
             with contextlib.suppress(StoreUnavailable):
                 for lease in taken:
-                    await to_its_end(store.release(lease))
+                    await to_completion(store.release(lease))
 
     @contextlib.asynccontextmanager
     async def _held(self) -> AsyncIterator[Work]:
-        """The session under a lease that is renewed as long as this lasts."""
+        """The session under a lease that is renewed as long as this lasts. Raises ``LeaseLost``."""
         ttl_s = (await self.look()).settings.lease_ttl_s
-        driving = asyncio.current_task()
-        assert driving is not None
-        lost = False
-
-        async def renew(lease: Lease) -> None:
-            nonlocal lost
-            while True:
-                await asyncio.sleep(ttl_s / 3)
-                try:
-                    await self._shared.store.renew(lease, ttl_s=ttl_s)
-                except LeaseLost:
-                    lost = True
-                    driving.cancel()
-                    return
-                except StoreUnavailable:
-                    continue  # the driver's own writes say so; once there is room again the lease is still wanted
-
-        async with self._leased(ttl_s) as lease:
-            renewing = asyncio.create_task(renew(lease))
+        async with self._leased(ttl_s) as lease, background(self._renew(lease, ttl_s)):
             try:
                 work = await self.look()
                 work.ledger.lease = lease
                 yield work
-            except asyncio.CancelledError:
-                if not lost or driving.uncancel() > 0:
-                    raise
-                raise LeaseLost(f"Another driver has taken over the session {self._session}.") from None
             finally:
                 if self.work is not None:
                     self.work.ledger.lease = None
-                renewing.cancel()
-                await asyncio.wait([renewing])
+
+    async def _renew(self, lease: Lease, ttl_s: float) -> None:
+        while True:
+            await asyncio.sleep(ttl_s / 3)
+            # A store that fails says so in the driver's own writes. Once it works again the lease is still wanted.
+            with contextlib.suppress(StoreUnavailable):
+                await self._shared.store.renew(lease, ttl_s=ttl_s)
 
     async def _advance(self, work: Work) -> None:
-        listening = asyncio.create_task(self._listen(work))
         try:
-            while True:
-                if listening.done():
-                    listening.result()
-                await work.ledger.catch_up()
-                await arrange(work)
-                if _is_to_call(work.ledger.loop) and lacks_limits(work):
-                    await self._interruptible(work, learn_limits(work))
-                    continue
-                step = decide(self._situation(work))
-                if isinstance(step, Rest):
-                    await work.record_reading()
-                    await save_if_due(work)
-                    return
-                if isinstance(step, CallModel):
-                    await save_if_due(work)
-                try:
-                    await self._perform(work, step)
-                except HookFailed as problem:
-                    await self._give_up(work, str(problem))
+            async with background(self._listen(work)):
+                while not isinstance(await self._take_step(work), Rest):
+                    pass
         finally:
-            listening.cancel()
-            await asyncio.wait([listening])
-            await to_its_end(stop_preparing(work))
+            await to_completion(stop_preparing(work))
+
+    async def _take_step(self, work: Work) -> Step | None:
+        """Decide on the next step and carry it out. ``None``: the model's limits were asked for before deciding."""
+        await work.ledger.catch_up()
+        await arrange(work)
+        if _is_to_call(work.ledger.loop) and lacks_limits(work):
+            await self._interruptible(work, learn_limits(work))
+            return None
+        step = decide(self._situation(work))
+        if isinstance(step, Rest):
+            await work.record_reading()
+        if isinstance(step, Rest | CallModel):
+            await save_if_due(work)
+        try:
+            await self._perform(work, step)
+        except HookFailed as problem:
+            await self._give_up(work, str(problem))
+        return step
 
     async def _listen(self, work: Work) -> None:
         """Take in others' commands while a step is under way; a cancel interrupts it."""

@@ -7,38 +7,15 @@ them. Nobody else changes the folds, so that what is decided on is always what i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
 
 from ullage.agent.loop import Loop, apply
 from ullage.errors import LeaseLost
 from ullage.events import Event
 from ullage.meter.meter import Meter
 from ullage.store.store import Lease, Store
-
-T = TypeVar("T")
-
-
-async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Carry this work to its end even if the caller is cancelled meanwhile, which is raised after it.
-
-    A cancel is raised even if the work fails: who is to end must not go on because of an error. The error is its cause.
-    """
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as problem:
-            if task.cancelled():
-                raise
-            cancelled = problem
-        except Exception:  # noqa: BLE001 - it is the work's own, and raised by ``result`` below
-            break
-    if cancelled is not None:
-        raise cancelled from task.exception()
-    return task.result()
+from ullage.tasks import to_completion
 
 
 class Ledger:
@@ -76,11 +53,11 @@ class Ledger:
         the caller is cancelled.
         """
         decided = self.loop.seq if exact else None
-        return await to_its_end(self._write(events, decided, durable=durable, ends_draft=ends_draft))
+        return await to_completion(self._write(events, decided, durable=durable, ends_draft=ends_draft))
 
     async def catch_up(self) -> int:
         """Fold what others have stored since; gives how many events that were."""
-        return await to_its_end(self._catch_up())
+        return await to_completion(self._catch_up())
 
     async def has(self, seq: int) -> bool:
         """Whether the event is folded, once a write under way has ended: what it stores is told before it is folded."""

@@ -17,7 +17,9 @@ from msgspec.structs import replace
 from ullage.errors import UllageError
 from ullage.events import CallEnded, ChildStarted
 from ullage.messages import Tool
+from ullage.runtime.outcome import Result
 from ullage.runtime.tooling import Beside
+from ullage.tasks import background
 from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
 if TYPE_CHECKING:
@@ -61,21 +63,25 @@ async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
         meter = await session.meter()
         known = await _noted(beside) if meter._fold.spend.all.calls else set()
         await work.ledger.write([ChildStarted(call_id=beside.call_id, child=child, model=meter.request().model)])
-        mirroring = asyncio.create_task(_mirror(session, beside, known))
         try:
-            await session.send(task, id=f"{child}/task")
-            result = await session.wait(check=False)
-        except asyncio.CancelledError:
-            await _cancel(session)
-            raise
+            async with background(_mirror(session, beside, known)):
+                result = await _answered(session, task)
         finally:
-            mirroring.cancel()
-            await asyncio.wait([mirroring])
             await _mirror_rest(session, beside, known)
     if result.reason == "finished":
         return Output(result.text or "(The agent said nothing.)")
     said = f"The agent stopped ({result.reason}). {result.note}".rstrip()
     return Output(f"{said}\n{result.text}".rstrip(), is_error=True)
+
+
+async def _answered(session: Session, task: str) -> Result:
+    """The child's result for its task. Cancelling cancels the child's turn."""
+    try:
+        await session.send(task, id=f"{session.id}/task")
+        return await session.wait(check=False)
+    except asyncio.CancelledError:
+        await _cancel(session)
+        raise
 
 
 async def _noted(beside: Beside) -> set[str]:
