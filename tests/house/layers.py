@@ -67,7 +67,7 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
 }
 """Single files of the deciding wing and what of the standard library they may import all the same.
 
-A log record is the one effect that is let through: nothing can be decided on it. docs/why/two-wings.md says more.
+A log record is the one effect that is let through: nothing can be decided on it. docs/why/core-and-shell.md says more.
 """
 
 TOUCHES_THE_WORLD = frozenset({"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"})
