@@ -206,16 +206,16 @@ def endless() -> Scenario:
 
 
 @pytest.mark.parametrize(
-    ("budget", "pauses_after"),
+    ("budget", "most", "least"),
     [
-        ({"budget_calls": 3}, 3),
-        ({"budget_tokens": 700}, None),
-        ({"budget_usd": 0.004}, None),
-        ({"budget_s": 0.3}, None),
+        ({"budget_calls": 3}, 3, 3),
+        ({"budget_tokens": 700}, 100, 2),
+        ({"budget_usd": 0.004}, 100, 2),
+        ({"budget_s": 0.3}, 100, 1),  # how many calls fit into the time depends on the machine
     ],
 )
 async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
-    budget: dict[str, Any], pauses_after: int | None, tmp_path: Path
+    budget: dict[str, Any], most: int, least: int, tmp_path: Path
 ) -> None:
     async def look(room: str) -> str:
         """Look into a room.
@@ -233,7 +233,7 @@ async def test_a_budget_pauses_the_turn_and_more_of_it_goes_on(
             first = await session.wait()
             assert (first.reason, first.is_paused) == ("budget", True) and first.note
             made = len(generated(server))
-            assert made == pauses_after if pauses_after else made >= 2
+            assert least <= made <= most
             await session.send("Faster, go.")
             assert (await session.wait()).reason == "budget" and len(generated(server)) == made
             assert [one.message.role for one in await session.pending()] == ["user"]
