@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.opening import MESSAGES, ledger_events
 from ullage.agent.loop import Loop, apply
-from ullage.agent.memory import Memory, remember
+from ullage.agent.memory import LoopMemory, remember
 from ullage.events import Event, SessionStarted
 from ullage.meter.meter import Meter
 from ullage.runtime.agent import Agent
@@ -39,7 +39,7 @@ async def make(folder: Path) -> None:
     every = [event for event in ledger_events() if not isinstance(event, SessionStarted)]
     for first in range(0, len(every), AT_ONCE):
         written += await store.append(lease, every[first : first + AT_ONCE], after=len(written))
-    meter, loop, memory = Meter(window=100_000_000, session=SESSION), Loop(), Memory()
+    meter, loop, memory = Meter(window=100_000_000, session=SESSION), Loop(), LoopMemory()
     for event in written[:-BEHIND]:
         meter.apply(event)
         loop = apply(loop, event)

@@ -469,7 +469,7 @@ class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=Tru
     before: int | None = None
     after: int | None = None
     rung: str = ""
-    """Which step of the ladder it was: ``trim``, ``summary``, ``pieces``, ``digest``, ``drop``, or a user's own."""
+    """The strategy: ``trim``, ``summary``, ``pieces``, ``digest``, ``drop``, or a user's own."""
     replaced: tuple[Message, ...] = ()
     """Kept messages with new content: cleared results, a request cut to head and tail. Same ids, higher revisions."""
 
@@ -477,7 +477,7 @@ class CompactionCommitted(Envelope, frozen=True, kw_only=True, omit_defaults=Tru
 class CompactionRolledBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_rolled_back"):
     """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers.
 
-    With a ``rung`` only that step of the ladder was given up, and the next is tried; without, the compaction is over.
+    With a ``rung``, only that strategy failed and the next one is tried. Without, the compaction has ended.
     """
 
     compaction: str

@@ -67,7 +67,7 @@ _GPT: Final = re.compile(r"gpt|codex|(^|/)o[1-9](-|$)")
 _DATED: Final = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|@\d+|-latest)$")
 
 
-class Place(Protocol):
+class ModelPlace(Protocol):
     """A model over a wire at a provider: what opaque data came from, and what a request goes to."""
 
     @property
@@ -102,7 +102,7 @@ def bare_model(model: str) -> str:
     return _DATED.sub("", model.lower().rpartition("/")[2])
 
 
-def same_house(data: Place, asked: Place) -> bool:
+def same_house(data: ModelPlace, asked: ModelPlace) -> bool:
     """Whether data of a provider comes from the wire and the host that the request goes to. Unnamed hosts fit."""
     if data.wire != asked.wire:
         return False
@@ -111,7 +111,7 @@ def same_house(data: Place, asked: Place) -> bool:
     return asked.wire == "messages" and data.provider in CLAUDE_HOSTS and asked.provider in CLAUDE_HOSTS
 
 
-def is_native(data: Place | None, asked: Place) -> bool:
+def is_native(data: ModelPlace | None, asked: ModelPlace) -> bool:
     """Whether the model asked can read this opaque data: its own wire and host, and a model that reads the other's.
 
     Claude drops by itself what it can't read and needs the rest in place
@@ -127,7 +127,7 @@ def is_native(data: Place | None, asked: Place) -> bool:
     return family_of(data.model) == family_of(asked.model)
 
 
-def is_foreign(data: Place | None, asked: Place) -> bool:
+def is_foreign(data: ModelPlace | None, asked: ModelPlace) -> bool:
     """Whether another made this reasoning than the model asked could read it from: then it is never sent.
 
     Where nobody says who made it (a log that keeps no opaque data), or who is asked, it is not taken to be foreign.
@@ -135,7 +135,7 @@ def is_foreign(data: Place | None, asked: Place) -> bool:
     return data is not None and bool(asked.wire) and not is_native(data, asked)
 
 
-class Rule(NamedTuple):
+class ReasoningRule(NamedTuple):
     """Whether a provider counts reasoning that is sent back: inside a tool loop, and after a user message.
 
     ``model``, ``wire`` and ``provider`` are regular expressions; ``stream`` is ``None`` where it makes no difference.
@@ -165,45 +165,47 @@ class Rule(NamedTuple):
 _CLAUDE_KEEPS: Final = r"opus-4[-.][5-9]|sonnet-4[-.][6-9]|opus-[5-9]|sonnet-[5-9]|haiku-[5-9]|fable|mythos"
 _GPT_REASONING: Final = r"gpt-[5-9]|codex|(^|/)o[1-9](-|$)"
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[ReasoningRule, ...]] = (
     # https://docs.claude.com/en/docs/build-with-claude/extended-thinking: thinking of earlier turns is stripped, and
     # kept from Opus 4.5 on.
-    Rule(True, True, _CLAUDE_KEEPS, beside=False, n=1966, seen="tool 1.00 (1859), user 0.99-1.04 (107)"),
-    Rule(True, False, "claude", beside=False, n=176, seen="tool 0.94-1.03 (160), user 0.00 (16)"),
-    Rule(True, False, _GPT_REASONING, "chat", "vercel", stream=False, n=3, seen="tool 1.08"),
-    Rule(False, False, _GPT_REASONING, "chat", "vercel", stream=True, n=3, seen="tool -0.28"),
+    ReasoningRule(True, True, _CLAUDE_KEEPS, beside=False, n=1966, seen="tool 1.00 (1859), user 0.99-1.04 (107)"),
+    ReasoningRule(True, False, "claude", beside=False, n=176, seen="tool 0.94-1.03 (160), user 0.00 (16)"),
+    ReasoningRule(True, False, _GPT_REASONING, "chat", "vercel", stream=False, n=3, seen="tool 1.08"),
+    ReasoningRule(False, False, _GPT_REASONING, "chat", "vercel", stream=True, n=3, seen="tool -0.28"),
     # https://platform.openai.com/docs/guides/reasoning: reasoning items are used until the next user message.
-    Rule(True, False, _GPT_REASONING, "responses", n=117, seen="tool sent 1.00 (73), unsent 0.00 (16), user 0.00 (28)"),
-    Rule(False, False, _GPT_REASONING, n=20, seen="-0.13 to 0.00: can't be sent"),
-    Rule(False, False, "gpt-oss", provider="groq|mantle", n=3, seen="tool 0.00"),
-    Rule(False, False, "", provider="cerebras", n=2, seen="user -0.23 to 0.00"),
-    Rule(True, False, "gpt-oss", n=13, seen="tool 0.98-1.00 (9), user 0.01 (4)"),
-    Rule(False, False, "gemini", provider="vercel", n=10, seen="tool 0.07-0.25, inconsistent"),
-    Rule(False, False, "gemini-3.*flash", provider="vertex", n=39, seen="tool 0.00 (38), user 0.02 (1)"),
-    Rule(True, False, "gemini-3", provider="vertex", n=1, seen="tool 0.99"),
-    Rule(
+    ReasoningRule(
+        True, False, _GPT_REASONING, "responses", n=117, seen="tool sent 1.00 (73), unsent 0.00 (16), user 0.00 (28)"
+    ),
+    ReasoningRule(False, False, _GPT_REASONING, n=20, seen="-0.13 to 0.00: can't be sent"),
+    ReasoningRule(False, False, "gpt-oss", provider="groq|mantle", n=3, seen="tool 0.00"),
+    ReasoningRule(False, False, "", provider="cerebras", n=2, seen="user -0.23 to 0.00"),
+    ReasoningRule(True, False, "gpt-oss", n=13, seen="tool 0.98-1.00 (9), user 0.01 (4)"),
+    ReasoningRule(False, False, "gemini", provider="vercel", n=10, seen="tool 0.07-0.25, inconsistent"),
+    ReasoningRule(False, False, "gemini-3.*flash", provider="vertex", n=39, seen="tool 0.00 (38), user 0.02 (1)"),
+    ReasoningRule(True, False, "gemini-3", provider="vertex", n=1, seen="tool 0.99"),
+    ReasoningRule(
         True, False, "gemini", provider="vertex", beside=False, n=24, seen="tool 0.85-1.08 (20), user unsent 0.00 (4)"
     ),
-    Rule(True, False, r"gemini-(3|flash-latest)", n=66, seen="tool 0.96-1.09 (64), user inconsistent (2)"),
-    Rule(True, False, r"gemini-2\.5", stream=True, n=10, seen="tool 1.07 flash (7), 0.99 pro (3)"),
-    Rule(False, False, r"gemini-2\.5", stream=False, n=38, seen="tool 0.00-0.01 (31), user 0.00 (7)"),
-    Rule(True, True, "gemini-2.0", n=1, seen="tool 1.23"),
-    Rule(False, False, "grok-3", n=2, seen="tool 0.01"),
-    Rule(False, False, "grok", provider="openrouter", n=4, seen="tool 0.00"),
-    Rule(True, True, "grok", even_unsent=True, n=29, seen="tool 0.97-1.00 (21), user 1.03 (8), unsent too"),
-    Rule(False, False, "kimi", provider="openrouter", n=4, seen="tool 0.00"),
-    Rule(True, False, "kimi", n=3, seen="tool 1.01-1.04"),
-    Rule(True, True, "glm", n=10, seen="tool 0.98-1.01 (9), user 0.99 (1)"),
-    Rule(False, False, "", provider="gpustack", n=8, seen="tool -0.24 (4), user 0.00 (4)"),
-    Rule(True, False, "qwen", n=16, seen="tool 1.05 (9), user -0.33 to 0.04 (7)"),
-    Rule(True, True, "mistral|magistral", n=1, seen="user 1.01"),
-    Rule(True, False, "deepseek", n=5, seen="tool 0.86 (1), user -2.26 to 0.00 (4)"),
-    Rule(True, False, n=0, seen="the most frequent behaviour above"),
+    ReasoningRule(True, False, r"gemini-(3|flash-latest)", n=66, seen="tool 0.96-1.09 (64), user inconsistent (2)"),
+    ReasoningRule(True, False, r"gemini-2\.5", stream=True, n=10, seen="tool 1.07 flash (7), 0.99 pro (3)"),
+    ReasoningRule(False, False, r"gemini-2\.5", stream=False, n=38, seen="tool 0.00-0.01 (31), user 0.00 (7)"),
+    ReasoningRule(True, True, "gemini-2.0", n=1, seen="tool 1.23"),
+    ReasoningRule(False, False, "grok-3", n=2, seen="tool 0.01"),
+    ReasoningRule(False, False, "grok", provider="openrouter", n=4, seen="tool 0.00"),
+    ReasoningRule(True, True, "grok", even_unsent=True, n=29, seen="tool 0.97-1.00 (21), user 1.03 (8), unsent too"),
+    ReasoningRule(False, False, "kimi", provider="openrouter", n=4, seen="tool 0.00"),
+    ReasoningRule(True, False, "kimi", n=3, seen="tool 1.01-1.04"),
+    ReasoningRule(True, True, "glm", n=10, seen="tool 0.98-1.01 (9), user 0.99 (1)"),
+    ReasoningRule(False, False, "", provider="gpustack", n=8, seen="tool -0.24 (4), user 0.00 (4)"),
+    ReasoningRule(True, False, "qwen", n=16, seen="tool 1.05 (9), user -0.33 to 0.04 (7)"),
+    ReasoningRule(True, True, "mistral|magistral", n=1, seen="user 1.01"),
+    ReasoningRule(True, False, "deepseek", n=5, seen="tool 0.86 (1), user -2.26 to 0.00 (4)"),
+    ReasoningRule(True, False, n=0, seen="the most frequent behaviour above"),
 )
 
 
 @lru_cache(maxsize=512)
-def rule_for(wire: str, provider: str, model: str, *, stream: bool = False) -> Rule:
+def rule_for(wire: str, provider: str, model: str, *, stream: bool = False) -> ReasoningRule:
     """The first row of ``RULES`` that fits; the last one fits everything."""
     wire, provider, model = wire.lower(), provider.lower(), model.lower()
     return next(
@@ -216,12 +218,12 @@ def rule_for(wire: str, provider: str, model: str, *, stream: bool = False) -> R
     )
 
 
-def begins_turn(rule: Rule, *, user_turn: bool, tool_turn: bool) -> bool:
+def begins_turn(rule: ReasoningRule, *, user_turn: bool, tool_turn: bool) -> bool:
     """Whether the provider takes a request with this new content as the begin of a turn."""
     return user_turn and (rule.beside or not tool_turn)
 
 
-def is_counted(rule: Rule, *, user_turn: bool, tool_turn: bool, sent_back: SentBack) -> bool:
+def is_counted(rule: ReasoningRule, *, user_turn: bool, tool_turn: bool, sent_back: SentBack) -> bool:
     """Whether the last answer's reasoning is in the next input."""
     if sent_back == "no" and not rule.even_unsent:
         return False
@@ -304,26 +306,26 @@ class Turn(NamedTuple):
     is_open: bool
 
 
-class Step(NamedTuple):
+class ReasoningStep(NamedTuple):
     """What one message is to the turns: whether it begins one, and whether a tool loop is open after it."""
 
     begins: bool
     is_open: bool
 
 
-def step_of(*, is_answer: bool, has_word: bool, has_tools: bool, beside: bool, is_open: bool) -> Step:
+def step_of(*, is_answer: bool, has_word: bool, has_tools: bool, beside: bool, is_open: bool) -> ReasoningStep:
     """What a message is to the turns, told from what it holds and from whether a tool loop was open before it.
 
     ``has_word``: a user's, as against a tool's results under the user's role. ``has_tools``: calls in an answer,
     results elsewhere. ``beside`` is the rule's: without it a user's word in an open loop leaves the turn going on.
     """
     if is_answer:
-        return Step(False, has_tools)
+        return ReasoningStep(False, has_tools)
     begins = has_word and (beside or not is_open)
-    return Step(begins, has_tools or (is_open and not begins))
+    return ReasoningStep(begins, has_tools or (is_open and not begins))
 
 
-def step_in(message: Message, *, beside: bool, is_open: bool) -> Step:
+def step_in(message: Message, *, beside: bool, is_open: bool) -> ReasoningStep:
     """The same told from the message itself."""
     is_answer = message.role == "assistant"
     tools = ToolCallPart if is_answer else ToolResultPart
@@ -350,7 +352,7 @@ def turn_start(messages: Sequence[Message]) -> int:
     return last_turn(messages).start
 
 
-def readable_ids(message: Message, asked: Place) -> tuple[str, ...]:
+def readable_ids(message: Message, asked: ModelPlace) -> tuple[str, ...]:
     """Ids of the reasoning in an answer that the model asked can be sent."""
     if message.role != "assistant":
         return ()
@@ -371,5 +373,5 @@ def _with_calls(turn: Sequence[Message]) -> Iterable[Message]:
     return (message for message in turn if any(isinstance(part, ToolCallPart) for part in message.parts))
 
 
-def _ids(messages: Iterable[Message], asked: Place) -> Iterable[str]:
+def _ids(messages: Iterable[Message], asked: ModelPlace) -> Iterable[str]:
     return (name for message in messages for name in readable_ids(message, asked))

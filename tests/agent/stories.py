@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, cast
 
-from ullage.agent.decide import Situation, decide
+from ullage.agent.decide import LoopSituation, decide
 from ullage.agent.loop import Loop, apply
-from ullage.agent.steps import Step
+from ullage.agent.steps import NextStep
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -44,9 +44,9 @@ def fold(*events: object, onto: Loop | None = None) -> Loop:
     return loop
 
 
-def step_after(*events: object, **situation: Any) -> Step:
+def step_after(*events: object, **situation: Any) -> NextStep:
     """What is decided after these events."""
-    return decide(Situation(loop=fold(*events), **situation))
+    return decide(LoopSituation(loop=fold(*events), **situation))
 
 
 def text(words: str, name: str = "part") -> TextPart:

@@ -11,8 +11,8 @@ from ullage.agent.closing import (
     NOT_STARTED,
     STOPPED,
     UNKNOWN,
-    Left,
     Persisted,
+    UnfinishedWork,
     after_cancel,
     after_crash,
     closed,
@@ -44,13 +44,15 @@ USED = Usage(input=100, output=3, final=False, placeholder=True)
 
 
 def crashed(*events: Any, partial: Message | None = None) -> list[Event]:
-    return after_crash(Left(fold(events), partial, "note", USED))
+    return after_crash(UnfinishedWork(fold(events), partial, "note", USED))
 
 
 def cancelled(
     *events: Any, partial: Message | None = None, persisted: Persisted = None, keep: bool = False
 ) -> list[Event]:
-    return after_cancel(Left(fold(events, CancelAsked()), partial, "note", USED), persisted, returns_queue=not keep)
+    return after_cancel(
+        UnfinishedWork(fold(events, CancelAsked()), partial, "note", USED), persisted, returns_queue=not keep
+    )
 
 
 def results(events: list[Event]) -> dict[str, str]:
@@ -178,7 +180,7 @@ def test_messages_that_wait_are_handed_back_or_kept() -> None:
 
 def test_what_was_sent_after_the_cancel_is_not_handed_back_by_it() -> None:
     loop = fold(begun(), queued("before"), CancelAsked(), queued("after"))
-    events = after_cancel(Left(loop, None, "note"), None, returns_queue=True)
+    events = after_cancel(UnfinishedWork(loop, None, "note"), None, returns_queue=True)
     assert [event.message_id for event in events if isinstance(event, QueueLeft)] == ["before"]
     assert handed_back(loop) == [QueueLeft(message_id="before", how="returned")]
 
@@ -190,7 +192,7 @@ def test_messages_are_handed_back_before_the_cancel_is_answered() -> None:
 
 def test_a_cancel_that_was_answered_while_tools_ran_is_not_answered_twice() -> None:
     turn = [begun(), answered(call("t1")), started(), CancelAsked(), Cancelled(persisted="tools_in_progress")]
-    events = after_cancel(Left(fold(turn), None, "note"), None, returns_queue=True)
+    events = after_cancel(UnfinishedWork(fold(turn), None, "note"), None, returns_queue=True)
     assert not any(isinstance(event, Cancelled) for event in events)
     assert events[-1] == TurnEnded(turn="turn-1", reason="cancelled", steps=1)
 
@@ -226,12 +228,12 @@ def same(one: Loop, other: Loop) -> bool:
 @pytest.mark.parametrize("events", LEFT.values(), ids=LEFT)
 def test_what_is_closed_once_needs_no_closing_again(events: list[Any]) -> None:
     partial = said(text("Hel"), call("t9"))
-    loop = fold(events, after_crash(Left(fold(events), partial, "note")))
+    loop = fold(events, after_crash(UnfinishedWork(fold(events), partial, "note")))
     assert not loop.is_abandoned
-    assert after_crash(Left(loop, partial, "note")) == []
+    assert after_crash(UnfinishedWork(loop, partial, "note")) == []
     loop = fold(events, CancelAsked(), cancelled(events, partial=partial))
     assert (loop.turn, loop.open, loop.queue, loop.cancel, loop.is_abandoned) == ("", (), (), "", False)
-    assert same(loop, fold(after_cancel(Left(loop, partial, "note"), None, returns_queue=True), onto=loop))
+    assert same(loop, fold(after_cancel(UnfinishedWork(loop, partial, "note"), None, returns_queue=True), onto=loop))
 
 
 @pytest.mark.parametrize("events", LEFT.values(), ids=LEFT)

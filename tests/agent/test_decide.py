@@ -20,7 +20,7 @@ from tests.agent.stories import (
 )
 from ullage.agent.approving import DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, digest_of
 from ullage.agent.closing import closed
-from ullage.agent.decide import MOST_CUTS, MOST_RECOVERIES, Budget, Room, Rules, Situation, decide
+from ullage.agent.decide import MOST_CUTS, MOST_RECOVERIES, Budget, Headroom, LoopRules, LoopSituation, decide
 from ullage.agent.steps import (
     AskApproval,
     CallModel,
@@ -29,11 +29,11 @@ from ullage.agent.steps import (
     Deliver,
     DropAttempt,
     EndTurn,
+    NextStep,
     Pause,
     Rest,
     RunTools,
     Settle,
-    Step,
 )
 from ullage.events import (
     ApprovalAsked,
@@ -64,13 +64,13 @@ from ullage.usage import Usage
 HELLO = text("Hello.")
 
 
-def names(step: Step) -> list[str]:
+def names(step: NextStep) -> list[str]:
     """The calls that a step names."""
     assert isinstance(step, RunTools | AskApproval | CloseCalls)
     return [one.call_id for one in step.calls]
 
 
-def reason(step: Step) -> str:
+def reason(step: NextStep) -> str:
     assert isinstance(step, EndTurn), step
     return step.reason
 
@@ -206,14 +206,14 @@ def test_a_tool_that_runs_alone_waits_for_those_before_it(
 
 
 def test_an_agent_may_run_all_tools_one_after_the_other() -> None:
-    one_by_one = Rules(sequential_tools=True)
+    one_by_one = LoopRules(sequential_tools=True)
     assert names(step_after(begun(), THREE, rules=one_by_one)) == ["t1"]
     assert names(step_after(begun(), THREE, ran("t1"), rules=one_by_one)) == ["t2"]
 
 
 def test_in_order_means_that_what_waits_for_a_person_holds_the_calls_behind_it() -> None:
     asked = [begun(), THREE, ApprovalAsked(call_id="t1")]
-    assert isinstance(step_after(asked, rules=Rules(sequential_tools=True)), Pause)
+    assert isinstance(step_after(asked, rules=LoopRules(sequential_tools=True)), Pause)
     assert names(step_after(asked)) == ["t2", "t3"]
 
 
@@ -344,7 +344,7 @@ def test_an_answer_that_broke_off_before_it_began_is_asked_for_again_at_once() -
 
 
 def test_the_answer_that_broke_off_last_stays_and_ends_the_turn() -> None:
-    rules = Rules(drop_retries=1)
+    rules = LoopRules(drop_retries=1)
     twice = [begun(), dropped(HELLO), Rewound(to="ask"), dropped(HELLO, call="c2")]
     assert reason(step_after(twice, rules=rules)) == "dropped"
     assert step_after(twice) == DropAttempt("c2.answer")
@@ -360,25 +360,25 @@ def test_an_answer_that_was_stopped_at_a_limit_is_not_asked_for_again(parts: tup
 
 
 def test_the_calls_of_the_answer_that_broke_off_last_are_closed_before_the_turn_ends() -> None:
-    turn, none = [begun(), dropped(call("t1"))], Rules(drop_retries=0)
+    turn, none = [begun(), dropped(call("t1"))], LoopRules(drop_retries=0)
     assert isinstance(step_after(turn, rules=none), CloseCalls)
     assert reason(step_after(turn, result("t1"), rules=none)) == "dropped"
 
 
 def test_a_turn_after_one_that_ended_by_a_broken_answer_begins_as_any_other() -> None:
     broken = [begun(), dropped(HELLO), ended("dropped")]
-    assert step_after(broken, begun("next", "turn-2"), rules=Rules(drop_retries=0)) == CallModel()
+    assert step_after(broken, begun("next", "turn-2"), rules=LoopRules(drop_retries=0)) == CallModel()
     assert step_after(broken, begun("next", "turn-2")) == CallModel()
 
 
 def test_the_retry_of_a_broken_answer_is_a_step_and_is_held_against_limits_and_budget() -> None:
     turn = [begun(), dropped()]
-    assert reason(step_after(turn, rules=Rules(max_steps=1))) == "max_steps"
-    assert isinstance(step_after(turn, rules=Rules(budget=Budget(calls=1))), Pause)
+    assert reason(step_after(turn, rules=LoopRules(max_steps=1))) == "max_steps"
+    assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(calls=1))), Pause)
 
 
 def test_the_answer_at_the_last_step_stays_even_if_it_broke_off() -> None:
-    turn, one = [begun(), dropped(call("t1"))], Rules(max_steps=1)
+    turn, one = [begun(), dropped(call("t1"))], LoopRules(max_steps=1)
     assert isinstance(step_after(turn, rules=one), CloseCalls)
     assert reason(step_after(turn, result("t1"), rules=one)) == "max_steps"
 
@@ -387,7 +387,7 @@ def test_the_answer_at_the_last_step_stays_even_if_it_broke_off() -> None:
 
 
 def test_at_the_limit_of_steps_open_calls_are_closed_and_the_turn_ends() -> None:
-    turn, one = [begun(), answered(call("t1"))], Rules(max_steps=1)
+    turn, one = [begun(), answered(call("t1"))], LoopRules(max_steps=1)
     step = step_after(turn, rules=one)
     assert isinstance(step, CloseCalls)
     assert (step.outcome, "1 steps" in step.why) == ("not_started", True)
@@ -395,7 +395,7 @@ def test_at_the_limit_of_steps_open_calls_are_closed_and_the_turn_ends() -> None
 
 
 def test_a_text_at_the_limit_of_steps_is_a_finished_turn() -> None:
-    assert reason(step_after(begun(), answered(HELLO), queued("steer"), rules=Rules(max_steps=1))) == "finished"
+    assert reason(step_after(begun(), answered(HELLO), queued("steer"), rules=LoopRules(max_steps=1))) == "finished"
 
 
 def repeated(times: int, arguments: str = "{}") -> list[Any]:
@@ -407,27 +407,27 @@ def repeated(times: int, arguments: str = "{}") -> list[Any]:
 
 
 def test_the_same_call_with_the_same_arguments_again_and_again_ends_the_turn() -> None:
-    rules = Rules(max_repeats=3)
+    rules = LoopRules(max_repeats=3)
     assert isinstance(step_after(begun(), repeated(2), rules=rules), RunTools)
     assert isinstance(step_after(begun(), repeated(3), rules=rules), CloseCalls)
     assert reason(step_after(begun(), repeated(3), result("t2"), rules=rules)) == "loop"
 
 
 def test_other_arguments_are_another_call() -> None:
-    rules = Rules(max_repeats=2)
+    rules = LoopRules(max_repeats=2)
     other = answered(call("x", arguments='{"page":2}'), call="cx")
     assert isinstance(step_after(begun(), repeated(1), result("t0"), other, rules=rules), RunTools)
 
 
 def test_a_turn_after_a_loop_counts_anew() -> None:
-    rules = Rules(max_repeats=2)
+    rules = LoopRules(max_repeats=2)
     looped = [begun(), repeated(2), result("t1"), ended("loop")]
     once_more = answered(call("x"), call="cx")
     assert isinstance(step_after(looped, begun("go on", "turn-2"), once_more, rules=rules), RunTools)
 
 
 def test_an_answer_that_broke_off_does_not_count_as_a_repetition() -> None:
-    rules = Rules(max_repeats=2)
+    rules = LoopRules(max_repeats=2)
     broken = [dropped(call("t1")), Rewound(to="ask")]
     assert isinstance(step_after(begun(), broken, answered(call("t2"), call="c2"), rules=rules), RunTools)
 
@@ -445,24 +445,24 @@ def test_a_budget_that_is_used_up_pauses_before_the_next_call(
     budget: Budget, more: dict[str, float], note: str
 ) -> None:
     turn = [begun(), answered(call("t1"))]
-    assert isinstance(step_after(turn, rules=Rules(budget=budget), **more), RunTools)
-    assert step_after(turn, ran(), rules=Rules(budget=budget), **more) == Pause("budget", note)
+    assert isinstance(step_after(turn, rules=LoopRules(budget=budget), **more), RunTools)
+    assert step_after(turn, ran(), rules=LoopRules(budget=budget), **more) == Pause("budget", note)
 
 
 @pytest.mark.parametrize("budget", [Budget(calls=2), Budget(tokens=111), Budget(usd=1), Budget(seconds=60)])
 def test_a_budget_that_is_not_used_up_changes_nothing(budget: Budget) -> None:
-    rules = Rules(budget=budget)
+    rules = LoopRules(budget=budget)
     assert step_after(begun(), answered(call("t1")), ran(), rules=rules, elapsed_s=59.0, usd=0.9) == CallModel()
 
 
 def test_children_and_summaries_count_for_the_budget() -> None:
     of_child = CallEnded(call="child:c1", purpose="child", usage=Usage(input=500, output=5))
     turn = [begun(), answered(call("t1")), started(), of_child, result("t1")]
-    assert isinstance(step_after(turn, rules=Rules(budget=Budget(tokens=600))), Pause)
+    assert isinstance(step_after(turn, rules=LoopRules(budget=Budget(tokens=600))), Pause)
 
 
 PAUSED: list[Any] = [begun(), answered(call("t1")), ran(), TurnPaused(turn="turn-1", reason="budget")]
-ONE_CALL = Rules(budget=Budget(calls=1))
+ONE_CALL = LoopRules(budget=Budget(calls=1))
 
 
 def test_a_turn_that_waits_for_budget_goes_on_with_it_counted_anew_when_it_is_resumed() -> None:
@@ -476,7 +476,7 @@ def test_what_is_sent_while_a_turn_waits_for_budget_waits_with_it() -> None:
 
 def test_more_budget_lets_the_turn_go_on_and_too_little_pauses_it_again() -> None:
     more = SettingsChanged(settings={"budget_calls": 2})
-    assert step_after(PAUSED, more, rules=Rules(budget=Budget(calls=2))) == CallModel()
+    assert step_after(PAUSED, more, rules=LoopRules(budget=Budget(calls=2))) == CallModel()
     assert isinstance(step_after(PAUSED, more, rules=ONE_CALL), Pause)
     assert step_after(PAUSED, SettingsChanged(settings={"max_output": 9}), rules=ONE_CALL) == Rest()
 
@@ -507,7 +507,7 @@ FAILED: list[Any] = [begun(), failed("BadKey"), TurnPaused(turn="turn-1", reason
         (CompactAsked(), Rest()),
     ],
 )
-def test_what_lets_a_turn_go_on_whose_provider_failed(event: Event, expected: Step) -> None:
+def test_what_lets_a_turn_go_on_whose_provider_failed(event: Event, expected: NextStep) -> None:
     assert step_after(FAILED, event) == expected
 
 
@@ -546,7 +546,7 @@ def test_a_refusal_for_size_that_no_compaction_cures_ends_the_turn_and_says_why(
 def test_refusals_for_size_in_a_row_end_the_turn_sooner_where_the_limit_is_known(
     kind: str, limit: int | None, most: int
 ) -> None:
-    room = Room(input_limit=limit)
+    room = Headroom(input_limit=limit)
     once = failed(kind)
     cured = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
     turn: list[Any] = [begun(), *[[once, cured]] * (most - 1), once]
@@ -557,31 +557,33 @@ def test_refusals_for_size_in_a_row_end_the_turn_sooner_where_the_limit_is_known
 def test_an_answer_in_between_forgets_the_refusals() -> None:
     cured = [CompactionStarted(compaction="x", trigger="overflow"), CompactionCommitted(compaction="x")]
     turn = [begun(), failed("Overflow"), cured, answered(call("t1"), call="c2"), ran(), failed("Overflow", "c3")]
-    assert step_after(turn, room=Room(input_limit=9), may_compact=True) == Compact("overflow")
+    assert step_after(turn, room=Headroom(input_limit=9), may_compact=True) == Compact("overflow")
 
 
 ROOMS = [
-    (Room(high=79, compaction_point=80, input_limit=100), True, CallModel()),
-    (Room(high=80, compaction_point=80, input_limit=100), True, Compact("point")),
-    (Room(high=80, compaction_point=80, input_limit=100), False, CallModel()),
-    (Room(high=100, input_limit=100), True, CallModel()),
-    (Room(high=101, input_limit=100), True, Compact("limit")),
-    (Room(high=10**9), True, CallModel()),
-    (Room(high=1, is_over_request=True), True, Compact("limit")),
-    (Room(high=1, is_over_request=True), False, CallModel()),
-    (Room(high=70, window=100, max_output=30), False, CallModel()),
-    (Room(high=70, window=100, max_output=31), False, CallModel(30)),
-    (Room(high=120, window=100, max_output=31), False, CallModel(1)),
+    (Headroom(high=79, compaction_point=80, input_limit=100), True, CallModel()),
+    (Headroom(high=80, compaction_point=80, input_limit=100), True, Compact("point")),
+    (Headroom(high=80, compaction_point=80, input_limit=100), False, CallModel()),
+    (Headroom(high=100, input_limit=100), True, CallModel()),
+    (Headroom(high=101, input_limit=100), True, Compact("limit")),
+    (Headroom(high=10**9), True, CallModel()),
+    (Headroom(high=1, is_over_request=True), True, Compact("limit")),
+    (Headroom(high=1, is_over_request=True), False, CallModel()),
+    (Headroom(high=70, window=100, max_output=30), False, CallModel()),
+    (Headroom(high=70, window=100, max_output=31), False, CallModel(30)),
+    (Headroom(high=120, window=100, max_output=31), False, CallModel(1)),
 ]
 
 
 @pytest.mark.parametrize(("room", "may_compact", "expected"), ROOMS)
-def test_before_each_call_the_reading_is_held_against_the_limits(room: Room, may_compact: bool, expected: Step) -> None:
+def test_before_each_call_the_reading_is_held_against_the_limits(
+    room: Headroom, may_compact: bool, expected: NextStep
+) -> None:
     assert step_after(begun(), room=room, may_compact=may_compact) == expected
 
 
 def test_a_request_that_does_not_fit_and_can_not_be_made_smaller_ends_the_turn_with_the_numbers() -> None:
-    room = Room(high=1_234, input_limit=1_000)
+    room = Headroom(high=1_234, input_limit=1_000)
     step = step_after(begun(), room=room)
     assert isinstance(step, EndTurn)
     assert (step.reason, "1,234" in step.note, "1,000" in step.note) == ("too_large", True, True)
@@ -661,5 +663,5 @@ def test_a_cancel_that_comes_as_the_turn_ends_is_answered_before_anything_is_del
 
 
 def test_the_same_situation_gives_the_same_step() -> None:
-    situation = Situation(loop=fold(begun(), THREE))
+    situation = LoopSituation(loop=fold(begun(), THREE))
     assert decide(situation) == decide(situation)

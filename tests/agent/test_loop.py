@@ -321,11 +321,11 @@ def test_only_the_sessions_own_settings_are_held_and_none_takes_one_back() -> No
     assert loop.settings == {"model": "a:b"}
 
 
-def test_a_step_of_a_ladder_that_did_not_help_is_not_the_end_of_its_compaction() -> None:
-    climbing = CompactionStarted(compaction="x", trigger="point")
-    assert fold(climbing, CompactionRolledBack(compaction="x", reason="failed", rung="summary")).compaction == "x"
-    assert fold(climbing, CompactionRolledBack(compaction="x", reason="none")).compaction == ""
-    assert fold(climbing, CompactionRolledBack(compaction="y", reason="none")).compaction == "x"
+def test_one_strategy_that_did_not_help_is_not_the_end_of_its_compaction() -> None:
+    started = CompactionStarted(compaction="x", trigger="point")
+    assert fold(started, CompactionRolledBack(compaction="x", reason="failed", rung="summary")).compaction == "x"
+    assert fold(started, CompactionRolledBack(compaction="x", reason="none")).compaction == ""
+    assert fold(started, CompactionRolledBack(compaction="y", reason="none")).compaction == "x"
 
 
 def test_messages_of_every_role_are_the_newest_in_turn() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.agent.stories import answered, begun, failed, flat, text, user
 from tests.words.strategies import EVENT_TYPES, words
-from ullage.agent.memory import Memory, remember
+from ullage.agent.memory import LoopMemory, remember
 from ullage.events import (
     Amount,
     CallEnded,
@@ -27,8 +27,8 @@ from ullage.events import (
 from ullage.messages import Message
 
 
-def remembered(*events: object, onto: Memory | None = None) -> Memory:
-    memory = onto or Memory()
+def remembered(*events: object, onto: LoopMemory | None = None) -> LoopMemory:
+    memory = onto or LoopMemory()
     for event in flat(events):
         memory = remember(memory, event)
     return memory
@@ -40,7 +40,7 @@ found = st.lists(st.one_of([words(kind) for kind in EVENT_TYPES]), max_size=8)
 @given(found, found)
 def test_a_memory_can_be_stored_anywhere_and_gone_on_with(before: list[Event], after: list[Event]) -> None:
     half = remembered(before)
-    stored = msgspec.json.decode(msgspec.json.encode(half), type=Memory)
+    stored = msgspec.json.decode(msgspec.json.encode(half), type=LoopMemory)
     assert remembered(after, onto=stored) == remembered(before, after)
 
 
@@ -53,7 +53,7 @@ def test_the_last_reading_the_last_call_and_the_epoch_are_known() -> None:
 
 def test_a_call_of_another_purpose_is_not_the_last_call() -> None:
     memory = remembered(CallStarted(call="s1", purpose="summary"), CallEnded(call="s1", purpose="summary"))
-    assert memory == Memory()
+    assert memory == LoopMemory()
 
 
 def test_a_summary_prepared_beside_the_conversation_is_known_until_it_ends() -> None:
@@ -109,9 +109,9 @@ def test_taking_back_an_answer_that_broke_off_changes_nothing_that_was_sent() ->
 
 
 def test_compactions_that_failed_are_remembered_by_the_breakers() -> None:
-    climbed = [
+    attempted = [
         CompactionStarted(compaction="x", trigger="point", history="h", high=90, limit=80),
         CompactionRolledBack(compaction="x", reason="no_gain"),
     ]
-    refusal = remembered(climbed).breakers.refusal(history="h", high=90, limit=80, input_limit=100)
+    refusal = remembered(attempted).breakers.refusal(history="h", high=90, limit=80, input_limit=100)
     assert "no_gain" in refusal

@@ -3,7 +3,7 @@ import typing
 import pytest
 
 from tests.agent.stories import answered, begun, call, fold
-from ullage.agent.steps import CloseCalls, EndTurn, RunTools, Settle, Step
+from ullage.agent.steps import CloseCalls, EndTurn, NextStep, RunTools, Settle
 from ullage.events import EndReason, ToolOutcome
 
 
@@ -13,7 +13,7 @@ def test_steps_of_the_same_content_are_equal_and_can_be_kept_in_sets() -> None:
     assert len({Settle("crash"), Settle("cancel"), Settle("crash")}) == 2
 
 
-@pytest.mark.parametrize("kind", typing.get_args(Step), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", typing.get_args(NextStep), ids=lambda kind: kind.__name__)
 def test_every_step_says_what_it_asks_for(kind: type) -> None:
     assert (kind.__doc__ or "").endswith(".")
 

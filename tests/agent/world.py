@@ -12,8 +12,8 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from tests.agent.stories import fold
-from ullage.agent.closing import Left, after_cancel, after_crash, closed, handed_back
-from ullage.agent.decide import Budget, Room, Rules, Situation, decide
+from ullage.agent.closing import UnfinishedWork, after_cancel, after_crash, closed, handed_back
+from ullage.agent.decide import Budget, Headroom, LoopRules, LoopSituation, decide
 from ullage.agent.loop import Loop, OpenCall, apply
 from ullage.agent.steps import (
     AskApproval,
@@ -23,11 +23,11 @@ from ullage.agent.steps import (
     Deliver,
     DropAttempt,
     EndTurn,
+    NextStep,
     Pause,
     Rest,
     RunTools,
     Settle,
-    Step,
 )
 from ullage.context.view import in_view
 from ullage.events import (
@@ -99,7 +99,7 @@ class Tape:
 @dataclass
 class World:
     tape: Tape
-    rules: Rules = field(init=False)
+    rules: LoopRules = field(init=False)
     keeps_queue: bool = field(init=False)
     limit: int | None = field(init=False)
     ledger: list[Event] = field(default_factory=list)
@@ -111,12 +111,12 @@ class World:
     ids: Iterator[int] = field(default_factory=lambda: iter(range(10**6)))
     view: list[Message] = field(default_factory=list)
     ran: dict[str, int] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[NextStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         choose = self.tape.choose
         calls = choose(7) or None
-        self.rules = Rules(
+        self.rules = LoopRules(
             max_steps=1 + (choose(8) or 9),
             max_repeats=1 + (choose(4) or 4),
             drop_retries=choose(3),
@@ -195,20 +195,20 @@ class World:
         if self.tape.happens(40):
             raise Crash
 
-    def situation(self) -> Situation:
+    def situation(self) -> LoopSituation:
         loop = self.loop
         calls = loop.settings.get("budget_calls", self.rules.budget.calls)
         assert calls is None or isinstance(calls, int)
-        return Situation(
+        return LoopSituation(
             loop=loop,
-            rules=Rules(
+            rules=LoopRules(
                 max_steps=self.rules.max_steps,
                 max_repeats=self.rules.max_repeats,
                 drop_retries=self.rules.drop_retries,
                 sequential_tools=self.rules.sequential_tools,
                 budget=Budget(calls=calls),
             ),
-            room=Room(high=self.high, input_limit=self.limit, compaction_point=self.limit and 80),
+            room=Headroom(high=self.high, input_limit=self.limit, compaction_point=self.limit and 80),
             needs_approval=frozenset(
                 call.call_id for call in loop.open if call.name == "guarded" and call.state in ("waiting", "approved")
             ),
@@ -264,7 +264,7 @@ class World:
 
     # -- carrying out --
 
-    def perform(self, step: Step) -> None:
+    def perform(self, step: NextStep) -> None:
         match step:
             case CallModel():
                 self.call_model()
@@ -423,7 +423,7 @@ class World:
         partial = None
         if loop.call and self.draft:
             partial = Message(id=f"{loop.call}.answer", role="assistant", parts=self.draft, call=loop.call)
-        left = Left(loop, partial, f"note-{loop.seq + 1}")
+        left = UnfinishedWork(loop, partial, f"note-{loop.seq + 1}")
         if step.how == "crash":
             self.write(after_crash(left))
         else:
@@ -436,7 +436,7 @@ class World:
             assert not self.loop.open
             assert not self.loop.cancel
         assert not self.loop.is_abandoned
-        assert after_crash(Left(self.loop, partial, "again")) == [], "settled once is settled"
+        assert after_crash(UnfinishedWork(self.loop, partial, "again")) == [], "settled once is settled"
 
     def compact(self, step: Compact) -> None:
         name = self.name("x")
@@ -507,7 +507,7 @@ class World:
         loop, results = Loop(), set[str]()
         for event in self.ledger:
             loop = apply(loop, event)
-            decide(Situation(loop=loop, rules=self.rules))
+            decide(LoopSituation(loop=loop, rules=self.rules))
             if isinstance(event, MessageAdded):
                 for part in event.message.of_type(ToolResultPart):
                     assert part.call_id not in results

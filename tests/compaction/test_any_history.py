@@ -19,14 +19,14 @@ from ullage_simulators.prompt import count
 
 from tests.compaction.stage import IS_THOROUGH
 from tests.context.histories import FaultyModel, history
-from tests.context.sessions import climbed
+from tests.context.sessions import attempted
 from ullage.codec.encode import Options, encode
 from ullage.codec.repair import repair
 from ullage.context.budget import aim_of, correction_of
 from ullage.context.drop import MARGIN
-from ullage.context.keep import must_stay
-from ullage.context.ladder import Commit, Ladder, Stuck
+from ullage.context.keeping import must_stay
 from ullage.context.situation import Situation
+from ullage.context.strategies import Commit, Strategies, Stuck
 from ullage.context.view import in_view
 from ullage.errors import Overflow
 from ullage.messages import Request
@@ -64,7 +64,7 @@ class Ending(NamedTuple):
 
     how: str
     calls: int
-    climbs: int
+    attempts: int
 
 
 def case(seed: int) -> Ending:
@@ -75,31 +75,31 @@ def case(seed: int) -> Ending:
     window = fold.denominators.window.tokens
     assert window is not None
     provider = Provider(window, seed)
-    calls = climbs = 0
+    calls = attempts = 0
     situation = dataclasses.replace(first.situation, trigger="limit", bytes_limit=None, image_limit=None)
     for attempt in range(3):
         limit, point = fold.denominators.input_limit, fold.denominators.compaction_point
         assert limit is not None and point is not None
         if fold.forecast().high >= point or attempt:
             situation = dataclasses.replace(situation, compaction=f"c{attempt}")
-            most = Ladder().calls_at_most(situation)
-            outcome = climbed(situation, first.model)
-            climbs += 1
+            most = Strategies().calls_at_most(situation)
+            outcome = attempted(situation, first.model)
+            attempts += 1
             assert first.model.calls - calls <= most
             calls = first.model.calls
             assert_ended_well(situation, outcome.end)
             if isinstance(outcome.end, Stuck) and fold.forecast().high > limit:
-                return Ending("unfixable", calls, climbs)
+                return Ending("unfixable", calls, attempts)
             if isinstance(outcome.end, Stuck) and outcome.end.error is not None:
-                return Ending("unfixable", calls, climbs)
+                return Ending("unfixable", calls, attempts)
         counted = provider.tokens(fold)
         if counted <= window:
-            return Ending("accepted", calls, climbs)
+            return Ending("accepted", calls, attempts)
         used = fold.forecast().tokens
         refusal = Overflow("too long", count=counted, limit=window) if random.random() < 0.5 else Overflow("too long")
         correction = correction_of(refusal, used, window)
         situation = dataclasses.replace(situation, trigger="overflow", correction=correction)
-    return Ending(f"refused three times: {counted} of {window}", calls, climbs)
+    return Ending(f"refused three times: {counted} of {window}", calls, attempts)
 
 
 def assert_ended_well(before: Situation, end: Commit | Stuck) -> None:

@@ -43,7 +43,7 @@ from tests.compaction.stage import (
     turns,
 )
 from tests.sweeps.points import spread
-from ullage.context.ladder import RUNGS
+from ullage.context.strategies import STRATEGIES
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -83,7 +83,7 @@ class Stage(NamedTuple):
         path = self.file.with_name(f"{name}.db")
         shutil.copy(self.file, path)
         store = SqliteStore(path)
-        strategies = [HoldingStrategy(each, moments) for each in RUNGS]
+        strategies = [HoldingStrategy(each, moments) for each in STRATEGIES]
         agent = agent_on(
             self.server,
             path,

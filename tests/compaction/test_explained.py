@@ -39,9 +39,9 @@ from tests.compaction.stage import (
 from tests.context.sessions import words
 from tests.meter.histories import histories
 from ullage.context.drop import DropOldest
-from ullage.context.ladder import RUNGS
-from ullage.context.lineage import Status, Whereabouts, explain
+from ullage.context.lineage import MessageStatus, Whereabouts, explain
 from ullage.context.rules import NOTICE
+from ullage.context.strategies import STRATEGIES
 from ullage.context.strategy import Strategy
 from ullage.events import (
     CallStarted,
@@ -110,15 +110,15 @@ def had(count: int, size: int = 200) -> list[Message]:
 class Life(NamedTuple):
     """How a session is lived: turns had elsewhere, turns of its own, and what helps when it grows too large."""
 
-    shows: frozenset[Status]
+    shows: frozenset[MessageStatus]
     rungs: frozenset[str]
     before: Sequence[Message] = ()
     turns: int = 70
     summary: Mapping[str, Any] | None = None
-    strategies: Sequence[Strategy] = RUNGS
+    strategies: Sequence[Strategy] = STRATEGIES
 
 
-def statuses(*given: Status) -> frozenset[Status]:
+def statuses(*given: MessageStatus) -> frozenset[MessageStatus]:
     return frozenset(given)
 
 
@@ -191,7 +191,7 @@ class Told:
         self.asked = requests_for(events, [heard(one) for one in arrived[:place] if is_summary_call(one)])
         self.commits = {event.compaction: event for event in of_kind(events, CompactionCommitted)}
 
-    def assert_true(self) -> Counter[Status]:
+    def assert_true(self) -> Counter[MessageStatus]:
         """Gives how many messages are in which state."""
         assert self.told.keys() == self.messages.keys()
         for name, where in self.told.items():
@@ -303,7 +303,7 @@ async def test_what_is_told_of_every_message_is_borne_out_by_the_next_request(
     """After every change of the view all are asked for, and at the end; what is sent next shows whether it was true."""
     life = LIVES[name]
     begun = sum(message.role == "user" for message in life.before)
-    seen = Counter[Status]()
+    seen = Counter[MessageStatus]()
     with running(script(dialect, *lines(begun + life.turns), window=WINDOW, summary=life.summary)) as server:
         await imported(tmp_path / "s.db", life.before)
         settings = {"window": WINDOW, "protect_tokens": 1_500, "tools": [look], "strategies": life.strategies}

@@ -22,8 +22,8 @@ from tests.compaction.stage import (
     script,
     turns,
 )
-from ullage.context.ladder import MOST_CALLS, RUNGS
 from ullage.context.situation import Situation
+from ullage.context.strategies import MOST_CALLS, STRATEGIES
 from ullage.context.strategy import Ask, Candidate, Proposal
 from ullage.context.summary import Summarize
 from ullage.events import CompactionCommitted, CompactionRolledBack
@@ -69,13 +69,13 @@ def asks_on_and_on(situation: Situation) -> object:
     ids=["raises", "gives nonsense", "forgets", "asks for ever"],
 )
 @pytest.mark.parametrize("alone", [False, True], ids=["above ours", "alone"])
-async def test_a_strategy_that_fails_is_a_rung_that_failed_and_the_session_goes_on(
+async def test_a_strategy_that_fails_is_passed_over_and_the_session_goes_on(
     own: Own, reason: str, alone: bool, tmp_path: Path
 ) -> None:
     """Over the point and inside the limit, a session with nothing but a broken strategy still makes its call."""
     with running(script(ANTHROPIC, window=48_000)) as server:
         await imported(tmp_path / "s.db", turns(85))
-        strategies = (own,) if alone else (own, *RUNGS)
+        strategies = (own,) if alone else (own, *STRATEGIES)
         agent = agent_on(server, tmp_path / "s.db", ANTHROPIC, window=48_000, strategies=strategies)
         async with agent.session(SESSION) as session:
             await session.send("And cask 7?")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.meter.session import answer, result, said, usage
-from ullage.context.ladder import Call, Climb, Commit, Ladder, Stuck
 from ullage.context.situation import Situation
+from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, SummaryAnswer
 from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SessionStarted, SystemChanged, ToolsChanged
 from ullage.messages import Message, SystemBlock, TextPart
@@ -85,24 +85,26 @@ class FakeModel:
 
 
 class Outcome(NamedTuple):
-    """How a climb ended, all its events, and the fold after them."""
+    """How an attempt ended, all its events, and the fold after them."""
 
     end: Commit | Stuck
     events: tuple[Event, ...]
     fold: Fold
 
 
-def climbed(situation: Situation, model: Callable[[Ask], SummaryAnswer], ladder: Ladder | None = None) -> Outcome:
-    """Goes up the ladder to its end and applies what is committed to the situation's own fold."""
-    ladder = ladder or Ladder()
-    climb = Climb()
+def attempted(
+    situation: Situation, model: Callable[[Ask], SummaryAnswer], strategies: Strategies | None = None
+) -> Outcome:
+    """Tries the strategies to the end and applies what is committed to the situation's own fold."""
+    strategies = strategies or Strategies()
+    attempt = Attempt()
     events: list[Event] = []
     while True:
-        step = ladder.next(situation, climb)
+        step = strategies.next(situation, attempt)
         events += step.events
         match step:
-            case Call():
-                climb = step.climb.answered(model(step.ask))
+            case AskModel():
+                attempt = step.attempt.answered(model(step.ask))
             case Commit() | Stuck():
                 for event in events:
                     situation.fold.apply(event)

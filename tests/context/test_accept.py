@@ -1,7 +1,7 @@
 import pytest
 
 from tests.context.sessions import words
-from ullage.context.accept import Accepted, Refused, accept
+from ullage.context.accept import AcceptedSummary, RejectedSummary, accept
 from ullage.context.strategy import SummaryAnswer
 from ullage.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
 
@@ -16,7 +16,7 @@ def told(text: str) -> SummaryAnswer:
     return answered(TextPart(id="t", text=text))
 
 
-def judge(answer: SummaryAnswer, source: str = SOURCE, most: float = 1_000) -> Accepted | Refused:
+def judge(answer: SummaryAnswer, source: str = SOURCE, most: float = 1_000) -> AcceptedSummary | RejectedSummary:
     return accept(answer, lambda: source, source_tokens=len(source) / 6, most=most, count=lambda text: len(text) / 6)
 
 
@@ -38,30 +38,30 @@ def judge(answer: SummaryAnswer, source: str = SOURCE, most: float = 1_000) -> A
 )
 def test_what_is_no_summary_is_refused_with_its_reason(answer: SummaryAnswer, reason: str) -> None:
     verdict = judge(answer)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RejectedSummary)
     assert verdict.reason == reason
     assert verdict.note
 
 
 def test_a_summary_is_accepted_whole() -> None:
-    assert judge(told(words(200, 8))) == Accepted(words(200, 8), is_whole=True)
+    assert judge(told(words(200, 8))) == AcceptedSummary(words(200, 8), is_whole=True)
 
 
 def test_a_summary_may_quote_names_and_short_phrases() -> None:
     quotes = " and then ".join(" ".join(SOURCE.split()[n : n + 4]) for n in range(0, 400, 20))
-    assert isinstance(judge(told(quotes)), Accepted)
+    assert isinstance(judge(told(quotes)), AcceptedSummary)
 
 
 def test_text_around_the_summary_is_cut_off_and_said() -> None:
     verdict = judge(told("\n\n\n  " + words(60, 8)))
-    assert isinstance(verdict, Accepted)
+    assert isinstance(verdict, AcceptedSummary)
     assert not verdict.is_whole
 
 
 def test_a_short_source_may_have_a_summary_of_its_length() -> None:
-    assert isinstance(judge(told(words(40, 3)), source=words(40, 4)), Accepted)
+    assert isinstance(judge(told(words(40, 3)), source=words(40, 4)), AcceptedSummary)
 
 
 def test_a_summary_far_over_the_length_asked_for_is_refused() -> None:
     verdict = judge(told(words(900, 3)), most=100)
-    assert isinstance(verdict, Refused) and verdict.reason == "longer"
+    assert isinstance(verdict, RejectedSummary) and verdict.reason == "longer"

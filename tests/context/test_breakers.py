@@ -37,7 +37,7 @@ def test_after_a_failure_the_request_has_to_grow_first() -> None:
     assert said(breakers, 13_700, "other") == ""
 
 
-def test_one_rung_or_a_cancel_or_a_crash_is_no_failure() -> None:
+def test_one_strategy_or_a_cancel_or_a_crash_is_no_failure() -> None:
     assert said(after(started(), CompactionRolledBack(compaction="c", reason="empty", rung="summary")), 13_000) == ""
     for reason in ("cancelled", "crash"):
         assert said(after(started(), CompactionRolledBack(compaction="c", reason=reason)), 13_000) == ""

@@ -3,9 +3,9 @@ import pytest
 from tests.context.rule_sentences import SENTENCES
 from tests.context.sessions import fold_of
 from tests.meter.session import said
-from ullage.context.carrying import carrier
 from ullage.context.constraints import HEADING, carried_rules, collected, rules_in, rules_part_id, written
 from ullage.context.situation import Situation
+from ullage.context.summary_message import summary_message
 from ullage.messages import Message, TextPart
 
 PLANTED = (
@@ -125,7 +125,7 @@ def test_rules_of_five_languages_survive_twenty_compactions_word_for_word() -> N
     for number in range(20):
         chatter = [text for of in SENTENCES.values() for text in (*of.none, *of.once[:1])]
         view += [said(f"u{number}.{at}", f"{text} ({number})") for at, text in enumerate(chatter)]
-        view = [carrier(situation, "What was done.", view, window=16_000).message]
+        view = [summary_message(situation, "What was done.", view, window=16_000).message]
     kept = [rule for rule in carried_rules(view[0]) if rule.text in PLANTED]
     assert tuple(rule.text for rule in kept) == PLANTED
     assert all(rule.standing for rule in kept)

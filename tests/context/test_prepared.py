@@ -1,10 +1,10 @@
 from msgspec.structs import replace
 
-from tests.context.sessions import FakeModel, climbed, fold_of, turns
+from tests.context.sessions import FakeModel, attempted, fold_of, turns
 from tests.meter.session import said
-from ullage.context.ladder import RUNGS, Commit, Ladder
 from ullage.context.prepared import Preparation, PreparedSummary, is_prefix_unchanged, prepare
 from ullage.context.situation import Situation
+from ullage.context.strategies import STRATEGIES, Commit, Strategies
 from ullage.events import MessageAdded, MessageReplaced
 from ullage.meter.fold import Fold
 
@@ -18,7 +18,7 @@ def prepared() -> tuple[Fold, PreparedSummary]:
 
 def finish(fold: Fold, summary: PreparedSummary, **more: object) -> Commit:
     model = FakeModel()
-    end = climbed(Situation(fold=fold, **more), model, Ladder((summary, *RUNGS))).end  # type: ignore[arg-type]
+    end = attempted(Situation(fold=fold, **more), model, Strategies((summary, *STRATEGIES))).end  # type: ignore[arg-type]
     assert isinstance(end, Commit)
     return end
 
@@ -28,14 +28,14 @@ def test_a_prepared_summary_is_used_without_a_call_and_what_was_added_since_stay
     fold.apply(MessageAdded(message=said("new", "and this?")))
     assert is_prefix_unchanged(summary.prefix, Situation(fold=fold).messages)
     end = finish(fold, summary)
-    assert end.rung == "prepared"
-    assert end.climb.calls == 0
+    assert end.strategy == "prepared"
+    assert end.attempt.calls == 0
     assert "new" in fold.view.entries and "u0" not in fold.view.entries
 
 
 def test_a_message_pinned_meanwhile_stays() -> None:
     fold, summary = prepared()
-    assert finish(fold, summary, pins=frozenset({"u0"})).rung == "prepared"
+    assert finish(fold, summary, pins=frozenset({"u0"})).strategy == "prepared"
     assert "u0" in fold.view.entries
 
 
@@ -44,5 +44,5 @@ def test_it_is_discarded_when_its_prefix_was_edited() -> None:
     fold.apply(MessageReplaced(message=replace(said("u3", "something else"), revision=1)))
     assert not is_prefix_unchanged(summary.prefix, Situation(fold=fold).messages)
     end = finish(fold, summary)
-    assert end.rung != "prepared"
-    assert end.climb.setbacks[0].reason == "changed"
+    assert end.strategy != "prepared"
+    assert end.attempt.failures[0].reason == "changed"

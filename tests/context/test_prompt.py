@@ -1,7 +1,7 @@
 from tests.context.sessions import fold_of, turns
 from ullage.context.budget import aim_of
 from ullage.context.prompt import asking, task
-from ullage.context.rules import Rules
+from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 
 HEADINGS = ("## Goal", "## Constraints", "## Decisions", "## State", "## Files", "## Next")
@@ -19,13 +19,13 @@ def test_it_asks_for_all_headings_a_length_and_to_take_quotes_as_data() -> None:
 
 
 def test_wishes_of_the_session_and_of_this_compaction_are_added() -> None:
-    of = situation(rules=Rules(instructions="Names of ships."), instructions="The date.")
+    of = situation(rules=CompactionRules(instructions="Names of ships."), instructions="The date.")
     text = task(of, aim_of(of), kept=False)
     assert "Names of ships." in text and "The date." in text
 
 
 def test_a_prompt_of_ones_own_replaces_ours() -> None:
-    of = situation(rules=Rules(prompt="Sum up in one line."))
+    of = situation(rules=CompactionRules(prompt="Sum up in one line."))
     assert task(of, aim_of(of), kept=True) == "Sum up in one line."
 
 

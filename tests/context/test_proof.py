@@ -2,7 +2,7 @@ from msgspec.structs import replace
 
 from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import said
-from ullage.context.proof import Verdict, prove
+from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
 from ullage.events import CompactionCommitted, DroppedMessage, Pruned
 from ullage.messages import Message
@@ -35,7 +35,7 @@ def test_what_fits_and_accounts_for_everything_is_proved_with_the_reading_that_w
     assert (verdict.after, verdict.high) == (of.fold.forecast().tokens, of.fold.forecast().high)
 
 
-def reason(verdict: Verdict) -> str:
+def reason(verdict: ProofResult) -> str:
     assert verdict.note
     return verdict.reason or ""
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ullage.context.rules import NOTICE, Rules
+from ullage.context.rules import NOTICE, CompactionRules
 from ullage.errors import SettingError
 
 
@@ -9,7 +9,7 @@ from ullage.errors import SettingError
 )
 def test_a_value_that_cannot_be_is_an_error(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingError):
-        Rules(**wrong)  # type: ignore[arg-type]
+        CompactionRules(**wrong)  # type: ignore[arg-type]
 
 
 def test_the_notice_is_the_seeds() -> None:

@@ -3,8 +3,8 @@ from dataclasses import replace
 from tests.context.sessions import FakeModel, fold_of, turns
 from tests.meter.session import answer, said
 from ullage.context.budget import aim_of
-from ullage.context.committing import plan_for
-from ullage.context.rules import Rules
+from ullage.context.plan import plan_for
+from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Declined, SummaryAnswer
 from ullage.context.summary import Summarize, SummarizePieces, piece_room
@@ -51,7 +51,11 @@ def test_it_counts_at_least_what_is_shown_and_leaves_room_for_doubt() -> None:
 
 
 def test_it_is_not_asked_on_top_of_a_request_that_does_not_fit_or_another_models() -> None:
-    for situation in (over(), at_point(rules=Rules(own_model=True)), at_point(trigger="overflow", correction=1.1)):
+    for situation in (
+        over(),
+        at_point(rules=CompactionRules(own_model=True)),
+        at_point(trigger="overflow", correction=1.1),
+    ):
         proposal = Summarize().propose(situation, ())
         assert isinstance(proposal, Declined) and proposal.reason in ("does_not_fit", "too_large", "above_point")
 
@@ -111,7 +115,7 @@ def test_where_a_later_piece_fails_the_summary_so_far_stays_and_a_digest_stands_
 
 def test_pieces_are_sized_for_the_window_of_the_model_that_summarises() -> None:
     small = over()
-    large = replace(small, rules=Rules(own_model=True, summary_window=1_000_000))
+    large = replace(small, rules=CompactionRules(own_model=True, summary_window=1_000_000))
     assert piece_room(large, aim_of(large)) > 10 * piece_room(small, aim_of(small))
 
 
@@ -121,7 +125,7 @@ def test_no_more_is_asked_for_than_the_model_gives() -> None:
     fold.apply(LimitLearnt(model="claude-haiku-4-5", source="provider", max_output=1_500))
     asks = [strategy.propose(situation, ()) for strategy in (Summarize(), SummarizePieces())]
     assert [ask.max_output for ask in asks if isinstance(ask, Ask)] == [1_500, 1_500]
-    other = replace(situation, rules=Rules(own_model=True))
+    other = replace(situation, rules=CompactionRules(own_model=True))
     ask = SummarizePieces().propose(other, ())
     assert isinstance(ask, Ask) and ask.max_output > 1_500
 

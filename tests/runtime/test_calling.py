@@ -7,8 +7,8 @@ from ullage_simulators import running
 
 from tests.agent.stories import begun, fold, text
 from tests.promises.stage import CHAT, agent_for, generated, of_kind, script
-from ullage.agent.decide import Situation, decide
-from ullage.agent.steps import Compact, EndTurn, Step
+from ullage.agent.decide import LoopSituation, decide
+from ullage.agent.steps import Compact, EndTurn, NextStep
 from ullage.codec.stream import Answer, Stop
 from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.messages import Message
@@ -21,9 +21,9 @@ def answer(stop: Stop, usage: Usage, *words: str) -> Answer:
     return Answer(message, usage, stop, "finished")
 
 
-def step_upon(given: Answer) -> Step:
+def step_upon(given: Answer) -> NextStep:
     loop = fold(begun(), CallStarted(call="c1"), ended("c1", given))
-    return decide(Situation(loop=loop, may_compact=True))
+    return decide(LoopSituation(loop=loop, may_compact=True))
 
 
 @pytest.mark.parametrize("stop", ["length", "context_full"])

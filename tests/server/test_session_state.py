@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.server.served import serving
-from ullage.agent.loop import Loop, OpenCall, Waiting
+from ullage.agent.loop import Loop, OpenCall, QueuedMessage
 from ullage.events import Event, MessageAdded, SessionStarted, TurnStarted
 from ullage.messages import Message, TextPart
 from ullage.server.session_state import line_of, state_of
 from ullage.store.store import SessionRow
 
 CALL = OpenCall(call_id="c", name="look", arguments="{}", part="p", state="started")
-WAITING = Waiting(message=Message(id="m", role="user"), kind="steer")
+WAITING = QueuedMessage(message=Message(id="m", role="user"), kind="steer")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ullage.encoding import encode
 from ullage.errors import UllageError
 from ullage.events import CallEnded, CancelAsked, Event, MessageAdded, Queued, QueueEdited, QueueLeft, TurnStarted
 from ullage.store.drafts import read_drafts
-from ullage.store.head import head
+from ullage.store.head import session_head
 from ullage.store.leases import new_owner
 from ullage.store.ledger import read
 from ullage.store.opening import open_for_writing
@@ -148,7 +148,7 @@ def _examine(path: Path, acknowledged: list[list[Any]]) -> None:
     with closing(open_for_writing(path)) as database:
         assert database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
         try:
-            where = head(database, "s")
+            where = session_head(database, "s")
         except UllageError:
             assert not acknowledged, "acknowledged, and there is no session"
             return

@@ -6,8 +6,8 @@ import pytest
 
 from tests.hostile.stores import SESSION, forge
 from tests.store.sessions import said
+from ullage.agent.copies import keep_nothing
 from ullage.agent.loop import Loop, apply
-from ullage.agent.resting import keep_nothing
 from ullage.errors import StoreUnavailable
 from ullage.events import Imported
 from ullage.store.adopting import adopt

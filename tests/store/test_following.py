@@ -13,19 +13,18 @@ from tests.store.sessions import said
 from ullage.errors import SessionNotFound, StoreUnavailable
 from ullage.events import CallEnded, CallStarted, CancelAsked, Event, MessageAdded, TurnStarted
 from ullage.store.drafts import DraftRow
-from ullage.store.following import Follower
-from ullage.store.following import Seen as Looked
+from ullage.store.following import Follower, FoundEvents
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import DraftPiece
 from ullage.store.transaction import Change
 
-Seen = list[Event | DraftPiece]
+Items = list[Event | DraftPiece]
 
 ENDS = "the end"
 
 
-async def until_the_end(stream: AsyncIterator[Event | DraftPiece]) -> Seen:
-    seen: Seen = []
+async def until_the_end(stream: AsyncIterator[Event | DraftPiece]) -> Items:
+    seen: Items = []
     async for each in stream:
         seen.append(each)
         if isinstance(each, TurnStarted) and each.turn == ENDS:
@@ -49,7 +48,7 @@ async def stream_calls(store: SqliteStore, session: str, calls: int, pieces: int
     await store.append(lease, [TurnStarted(turn=ENDS)], after=0)
 
 
-def examine(seen: Seen, *, after: int = 0, with_all_pieces: int | None = None) -> None:
+def examine(seen: Items, *, after: int = 0, with_all_pieces: int | None = None) -> None:
     """No gap and no duplicate, a call's pieces between its start and its end."""
     seqs = [each.seq for each in seen if not isinstance(each, DraftPiece)]
     assert seqs == list(range(after + 1, after + 1 + len(seqs)))
@@ -130,7 +129,7 @@ async def test_a_slow_follower_misses_no_event(store: SqliteStore) -> None:
     lease = await store.acquire("s", "o", ttl_s=60)
     stream = store.follow("s")
     await store.append(lease, [TurnStarted(turn="1")], after=0)
-    seen: Seen = [await anext(stream)]
+    seen: Items = [await anext(stream)]
     for number in range(1_500):
         await store.append(lease, [TurnStarted(turn=str(number))], after=number + 1)
     await store.append(lease, [TurnStarted(turn=ENDS)], after=1_501)
@@ -272,14 +271,14 @@ def test_whatever_is_told_or_looked_up_the_order_holds(kinds: list[str], seed: i
     follower = Follower(0, -1)
     events: list[Event] = []
     rows: list[DraftRow] = []
-    seen: Seen = []
+    seen: Items = []
     call = 0
     told: list[Change] = []
     ids = 0
     made: dict[str, int] = {}
 
     def look() -> None:
-        seen.extend(follower.read(Looked([each for each in events if each.seq > follower.seq], list(rows), True)))
+        seen.extend(follower.read(FoundEvents([each for each in events if each.seq > follower.seq], list(rows), True)))
 
     def hear_all() -> None:
         for change in told:
@@ -328,7 +327,7 @@ def test_pieces_that_were_stored_before_somebody_came_back_are_not_skipped_for_t
     follower = Follower(3, 1)
     newest = Change("s", 3, (pieces[5],))
     assert follower.hear(newest) is None
-    assert list(follower.read(Looked([], rows, True))) == pieces[2:]
+    assert list(follower.read(FoundEvents([], rows, True))) == pieces[2:]
     again = follower.hear(newest, has_looked=True)
     assert again is not None and list(again) == []
 

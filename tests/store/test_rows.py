@@ -9,7 +9,7 @@ from tests.store.sessions import said, source_code, step
 from ullage.encoding import decode_event, encode
 from ullage.events import Event, MessageAdded, RowDamaged, SettingsChanged, TurnStarted
 from ullage.messages import TextPart
-from ullage.store.rows import SMALLEST_PACKED, Row, number, pack, to_event, to_json, to_row, unpack
+from ullage.store.rows import SMALLEST_PACKED, EventRow, number, pack, to_event, to_json, to_row, unpack
 
 EVENTS: list[Event] = [
     *step(random.Random(1), 1),
@@ -69,7 +69,7 @@ def test_long_text_is_packed_and_short_or_random_is_not() -> None:
 
 
 def test_a_row_of_another_id_says_so() -> None:
-    row = Row(3, "own", 1.5, b'{"type":"turn_started","turn":"t"}')
+    row = EventRow(3, "own", 1.5, b'{"type":"turn_started","turn":"t"}')
     assert to_event("s", row) == TurnStarted(turn="t", id="own", seq=3, session="s", at=1.5)
 
 
@@ -84,4 +84,4 @@ def test_no_part_of_a_row_is_read_as_a_whole_one(settings: dict[str, None], data
 def test_a_row_cut_before_a_comma_is_not_closed_by_its_envelope() -> None:
     body = b'{"type":"settings_changed","settings":{"a":1},"replace":tru'
     for end in range(len(body)):
-        assert isinstance(to_event("s", Row(1, None, 1.0, body[:end])), RowDamaged), body[:end]
+        assert isinstance(to_event("s", EventRow(1, None, 1.0, body[:end])), RowDamaged), body[:end]

@@ -9,7 +9,7 @@ from ullage.tokens.regression import (
     MEASURED,
     NOTHING,
     TERMS,
-    Row,
+    TermValues,
     evidence,
     likelihood,
     mixture,
@@ -17,15 +17,15 @@ from ullage.tokens.regression import (
     update,
 )
 
-TRUTH: Row = (9.0, 0.22, -7.0, 4.0, 0.0, 6.0)
+TRUTH: TermValues = (9.0, 0.22, -7.0, 4.0, 0.0, 6.0)
 
 
-def row(dice: random.Random) -> Row:
+def row(dice: random.Random) -> TermValues:
     results = dice.randint(0, 3)
     return 1.0, float(int(2 ** dice.uniform(3, 10))), float(results), float(not results), 0.0, float(results > 1)
 
 
-def told(row: Row, truth: Row = TRUTH) -> float:
+def told(row: TermValues, truth: TermValues = TRUTH) -> float:
     return sum(one * other for one, other in zip(row, truth, strict=True))
 
 
@@ -58,7 +58,7 @@ def test_a_model_that_counts_otherwise_is_told_by_two_residuals() -> None:
 
 
 def test_a_residual_beyond_what_is_expected_moves_less_than_in_proportion() -> None:
-    each: Row = (1.0, 30.0, 1.0, 0.0, 0.0, 0.0)
+    each: TermValues = (1.0, 30.0, 1.0, 0.0, 0.0, 0.0)
     steady = start(is_known=True)
     for _ in range(8):
         steady = update(steady, each, 0.0, 3.0)
@@ -68,7 +68,7 @@ def test_a_residual_beyond_what_is_expected_moves_less_than_in_proportion() -> N
 
 
 def test_the_likelihood_is_highest_where_the_next_residual_is_foretold() -> None:
-    each: Row = (1.0, 30.0, 1.0, 0.0, 0.0, 0.0)
+    each: TermValues = (1.0, 30.0, 1.0, 0.0, 0.0, 0.0)
     fits = start(is_known=True)
     for _ in range(5):
         fits = update(fits, each, 8.0, 3.0)
@@ -99,7 +99,7 @@ def test_what_is_not_known_yet_is_as_unsure_as_its_prior() -> None:
 def test_whatever_comes_variances_stay_variances(rows: list[tuple[float, int, bool, int, float]]) -> None:
     fits = start(is_known=True)
     for content, results, is_user, calls, residual in rows:
-        each: Row = (1.0, content, float(results), float(is_user), float(calls), float(results > 1))
+        each: TermValues = (1.0, content, float(results), float(is_user), float(calls), float(results > 1))
         before = mixture(fits).of(each)[1]
         fits = update(fits, each, residual, 5.0)
         assert all(fit.spread[term][term] >= -1e-6 for fit in fits for term in range(TERMS))

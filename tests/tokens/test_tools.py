@@ -11,7 +11,7 @@ from ullage.tokens.tools import (
     AUTO,
     NO_TOOLS,
     AnswerFormat,
-    Choice,
+    ToolChoice,
     answer_tokens,
     read_answer_format,
     read_choice,
@@ -33,7 +33,7 @@ STUDIO = ("generateContent", "google", "gemini-2.5-flash")
 KINDS = [CHAT, CLAUDE, STUDIO, ("responses", "openai", "gpt-5"), ("chat", "groq", "llama-3.3-70b"), ("x", "y", "z")]
 
 
-def cost(kind: tuple[str, str, str], *tools: Tool, choice: Choice = AUTO, system: str = "") -> float:
+def cost(kind: tuple[str, str, str], *tools: Tool, choice: ToolChoice = AUTO, system: str = "") -> float:
     return tools_cost(tools, template_for(*kind), family_for(*kind), BPE, choice=choice, system=system).tokens
 
 
@@ -59,15 +59,15 @@ def test_beside_a_system_prompt_openai_opens_no_message_for_tools() -> None:
 
 def test_claude_has_a_hidden_prompt_and_a_longer_one_where_a_call_is_forced() -> None:
     assert cost(CLAUDE, tool()) > 490
-    assert cost(CLAUDE, tool(), choice=Choice("forced")) - cost(CLAUDE, tool()) > 80
+    assert cost(CLAUDE, tool(), choice=ToolChoice("forced")) - cost(CLAUDE, tool()) > 80
 
 
 def test_a_named_choice_costs_openai_the_name() -> None:
-    assert cost(CHAT, tool(), choice=Choice("named", "look")) - cost(CHAT, tool()) == 7 + BPE.count("look", "o200k")
+    assert cost(CHAT, tool(), choice=ToolChoice("named", "look")) - cost(CHAT, tool()) == 7 + BPE.count("look", "o200k")
 
 
 def test_tools_that_may_not_be_called_are_free_only_where_they_are_left_out() -> None:
-    none = Choice("none")
+    none = ToolChoice("none")
     assert cost(("chat", "groq", "llama-3.3-70b"), tool(), choice=none) == 0
     assert cost(CHAT, tool(), choice=none) > 0
     assert cost(CLAUDE, tool(), choice=none) > 0
@@ -104,26 +104,26 @@ def test_vertex_counts_a_tool_without_words_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("params", "choice"),
     [
-        ({}, Choice()),
-        ({"tool_choice": "auto"}, Choice()),
-        ({"tool_choice": "required"}, Choice("forced")),
-        ({"tool_choice": {"type": "any"}}, Choice("forced")),
-        ({"tool_choice": {"type": "tool", "name": "look"}}, Choice("named", "look")),
-        ({"tool_choice": {"type": "function", "function": {"name": "look"}}}, Choice("named", "look")),
-        ({"tool_choice": {"type": "function", "name": "look"}}, Choice("named", "look")),
-        ({"tool_choice": {"type": "none"}}, Choice("none")),
-        ({"tool_choice": "none"}, Choice("none")),
-        ({"toolChoice": {"any": {}}}, Choice("forced")),
-        ({"toolChoice": {"tool": {"name": "look"}}}, Choice("named", "look")),
-        ({"toolChoice": {"auto": {}}}, Choice()),
-        ({"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, Choice("forced")),
-        ({"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}, Choice("none")),
-        ({"tool_choice": {"mode": "TOOL_MODE_REQUIRED"}}, Choice("forced")),
-        ({"tool_choice": 7}, Choice()),
-        ({"tool_choice": {"function": 7}}, Choice()),
+        ({}, ToolChoice()),
+        ({"tool_choice": "auto"}, ToolChoice()),
+        ({"tool_choice": "required"}, ToolChoice("forced")),
+        ({"tool_choice": {"type": "any"}}, ToolChoice("forced")),
+        ({"tool_choice": {"type": "tool", "name": "look"}}, ToolChoice("named", "look")),
+        ({"tool_choice": {"type": "function", "function": {"name": "look"}}}, ToolChoice("named", "look")),
+        ({"tool_choice": {"type": "function", "name": "look"}}, ToolChoice("named", "look")),
+        ({"tool_choice": {"type": "none"}}, ToolChoice("none")),
+        ({"tool_choice": "none"}, ToolChoice("none")),
+        ({"toolChoice": {"any": {}}}, ToolChoice("forced")),
+        ({"toolChoice": {"tool": {"name": "look"}}}, ToolChoice("named", "look")),
+        ({"toolChoice": {"auto": {}}}, ToolChoice()),
+        ({"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, ToolChoice("forced")),
+        ({"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}, ToolChoice("none")),
+        ({"tool_choice": {"mode": "TOOL_MODE_REQUIRED"}}, ToolChoice("forced")),
+        ({"tool_choice": 7}, ToolChoice()),
+        ({"tool_choice": {"function": 7}}, ToolChoice()),
     ],
 )
-def test_tool_choice_is_read_in_every_spelling(params: dict[str, object], choice: Choice) -> None:
+def test_tool_choice_is_read_in_every_spelling(params: dict[str, object], choice: ToolChoice) -> None:
     assert read_choice(params) == choice
 
 

@@ -58,7 +58,7 @@ def closed(calls: Iterable[OpenCall], outcome: ToolOutcome, why: str) -> list[Ev
     return events
 
 
-class Left(NamedTuple):
+class UnfinishedWork(NamedTuple):
     """What a driver left behind: the loop, the answer as far as it came, and ids for what has to be added."""
 
     loop: Loop
@@ -70,7 +70,7 @@ class Left(NamedTuple):
     """The same of a call of another purpose."""
 
 
-def after_crash(left: Left) -> list[Event]:
+def after_crash(left: UnfinishedWork) -> list[Event]:
     """What closes a session whose driver died, so that its turn can go on.
 
     An answer under way becomes an interrupted message. Calls of tools that had been started are ``unknown`` unless
@@ -88,7 +88,7 @@ def after_crash(left: Left) -> list[Event]:
     return events
 
 
-def after_cancel(left: Left, persisted: Persisted, *, returns_queue: bool) -> list[Event]:
+def after_cancel(left: UnfinishedWork, persisted: Persisted, *, returns_queue: bool) -> list[Event]:
     """What closes a turn that somebody cancelled: nothing stays open, and what was executed stays in the history.
 
     With ``returns_queue`` the messages that waited when it was asked for are handed back.
@@ -111,7 +111,7 @@ def handed_back(loop: Loop) -> list[Event]:
     return [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue if not one.is_new]
 
 
-def _cut(left: Left, how: str, error: str, why: str, note: str) -> list[Event]:
+def _cut(left: UnfinishedWork, how: str, error: str, why: str, note: str) -> list[Event]:
     """The compaction and the calls under way ended, and what came of the answer.
 
     ``why`` is said to its tool calls, ``note`` to the model where there are none.
@@ -128,7 +128,7 @@ def _cut(left: Left, how: str, error: str, why: str, note: str) -> list[Event]:
     return events
 
 
-def _interrupted(left: Left, how: str, why: str, note: str) -> list[Event]:
+def _interrupted(left: UnfinishedWork, how: str, why: str, note: str) -> list[Event]:
     """The partial answer, results for its calls, and a note for the model where nothing else tells it."""
     partial = left.partial
     if partial is None or not partial.parts:

@@ -19,11 +19,11 @@ from ullage.agent.steps import (
     Deliver,
     DropAttempt,
     EndTurn,
+    NextStep,
     Pause,
     Rest,
     RunTools,
     Settle,
-    Step,
 )
 from ullage.errors import Overflow
 
@@ -47,7 +47,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class LoopRules:
     """How the loop is to behave."""
 
     max_steps: int = 100
@@ -58,7 +58,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Headroom:
     """The reading in the numbers that decide: all tokens, ``None`` is unknown. ``high`` is the reading's upper end."""
 
     high: int = 0
@@ -73,7 +73,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class LoopSituation:
     """All that a decision rests on.
 
     ``needs_approval`` and ``sequential`` are ids of open calls: those that run only once a person approved them (grants
@@ -82,8 +82,8 @@ class Situation:
     """
 
     loop: Loop
-    rules: Rules = Rules()
-    room: Room = Room()
+    rules: LoopRules = LoopRules()
+    room: Headroom = Headroom()
     needs_approval: frozenset[str] = frozenset()
     sequential: frozenset[str] = frozenset()
     may_compact: bool = False
@@ -92,7 +92,7 @@ class Situation:
     usd: float = 0.0
 
 
-def decide(situation: Situation) -> Step:
+def decide(situation: LoopSituation) -> NextStep:
     """The next step. Never raises."""
     loop = situation.loop
     if loop.cancel:
@@ -110,7 +110,7 @@ def decide(situation: Situation) -> Step:
     return _between_calls(situation)
 
 
-def _at_rest(loop: Loop) -> Step:
+def _at_rest(loop: Loop) -> NextStep:
     if loop.compact_asked is not None:
         return Compact("asked", loop.compact_asked)
     if loop.queue:
@@ -119,7 +119,7 @@ def _at_rest(loop: Loop) -> Step:
     return Rest()
 
 
-def _after_drop(situation: Situation) -> Step | None:
+def _after_drop(situation: LoopSituation) -> NextStep | None:
     """A broken answer that is asked for again leaves the view, its calls with it; ``None`` where none has to."""
     loop, rules = situation.loop, situation.rules
     if loop.exceeded or loop.drops > rules.drop_retries or loop.steps >= rules.max_steps or loop.is_empty:
@@ -127,7 +127,7 @@ def _after_drop(situation: Situation) -> Step | None:
     return DropAttempt(loop.last)
 
 
-def _with_open_calls(situation: Situation) -> Step:
+def _with_open_calls(situation: LoopSituation) -> NextStep:
     """The last answer asks for tools that have no result yet."""
     loop, rules = situation.loop, situation.rules
     if loop.outcome != "finished":
@@ -157,7 +157,7 @@ def _with_open_calls(situation: Situation) -> Step:
     return Pause("approval", f"Needs a person's approval: {asked}.")
 
 
-def _is_to_ask(call: OpenCall, situation: Situation) -> bool:
+def _is_to_ask(call: OpenCall, situation: LoopSituation) -> bool:
     """Whether a person has to be asked: nobody has approved this very call, byte for byte."""
     is_ready = call.state in ("waiting", "approved")
     return is_ready and call.call_id in situation.needs_approval and not call.is_approved
@@ -170,7 +170,7 @@ def _close_denied(denied: tuple[OpenCall, ...]) -> CloseCalls:
     return CloseCalls(tuple(call for call in denied if call.refused_by == by), "denied", why)
 
 
-def _ready(situation: Situation) -> tuple[OpenCall, ...]:
+def _ready(situation: LoopSituation) -> tuple[OpenCall, ...]:
     """The calls that may run now, at the same time. One that runs alone waits for all before it."""
     ready: list[OpenCall] = []
     for place, call in enumerate(situation.loop.open):
@@ -182,7 +182,7 @@ def _ready(situation: Situation) -> tuple[OpenCall, ...]:
     return tuple(ready)
 
 
-def _between_calls(situation: Situation) -> Step:
+def _between_calls(situation: LoopSituation) -> NextStep:
     """No tool call is open: the next call, or the end."""
     loop, rules = situation.loop, situation.rules
     if loop.outcome == "dropped" and loop.exceeded:
@@ -213,7 +213,7 @@ def _goes_on(loop: Loop) -> bool:
     return loop.outcome == "finished" and loop.stop == "paused" and not (loop.owes_answer or loop.is_empty)
 
 
-def _after_failure(situation: Situation) -> Step:
+def _after_failure(situation: LoopSituation) -> NextStep:
     loop = situation.loop
     if loop.failed in OVERFLOWS:
         is_named = loop.failed == Overflow.__name__ and situation.room.input_limit is not None
@@ -224,7 +224,7 @@ def _after_failure(situation: Situation) -> Step:
     return Pause("failed", loop.error)
 
 
-def _after_answer(situation: Situation) -> Step | None:
+def _after_answer(situation: LoopSituation) -> NextStep | None:
     """What a finished answer without open calls leads to; ``None`` where the model is asked again."""
     loop = situation.loop
     if _goes_on(loop) or (loop.owes_answer and loop.stop != "refused"):
@@ -242,7 +242,7 @@ def _after_answer(situation: Situation) -> Step | None:
             return EndTurn("finished", "The answer was empty." if loop.is_empty else "")
 
 
-def _breach(situation: Situation) -> str:
+def _breach(situation: LoopSituation) -> str:
     """Which budget is used up, in words; empty when none is."""
     loop, budget = situation.loop, situation.rules.budget
     if budget.calls is not None and loop.calls >= budget.calls:
@@ -256,7 +256,7 @@ def _breach(situation: Situation) -> str:
     return ""
 
 
-def _call(situation: Situation) -> Step:
+def _call(situation: LoopSituation) -> NextStep:
     """The call, unless the view has to be made smaller for it first."""
     room = situation.room
     is_due = room.compaction_point is not None and room.high >= room.compaction_point
@@ -274,7 +274,7 @@ def _call(situation: Situation) -> Step:
     return EndTurn("too_large", note)
 
 
-def _max_output(room: Room) -> int | None:
+def _max_output(room: Headroom) -> int | None:
     """The most the answer may have: what is left of the window, where that is less than was asked for."""
     if room.window is None or room.max_output is None:
         return None

@@ -81,7 +81,7 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.approved) and self.approved == self.digest
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message in the queue. ``is_new``: it was sent after the cancel that is under way, which does not concern it."""
 
     message: Message
@@ -139,7 +139,7 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     repeats: int = 0
     """How often in a row the same calls with the same arguments were made."""
 
-    queue: tuple[Waiting, ...] = ()
+    queue: tuple[QueuedMessage, ...] = ()
     cancel: Literal["", "stop", "finish"] = ""
     cancel_answered: bool = False
     """Whoever cancelled has been told what was kept; the turn is still to be closed."""
@@ -153,7 +153,7 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     """What a person allowed for the rest of this session."""
 
     @property
-    def steers(self) -> tuple[Waiting, ...]:
+    def steers(self) -> tuple[QueuedMessage, ...]:
         return tuple(waiting for waiting in self.queue if waiting.kind == "steer")
 
     @property
@@ -384,7 +384,7 @@ def _queued(loop: Loop, event: Queued) -> Loop:
     resumes = loop.paused == "failed"
     return replace(
         loop,
-        queue=(*loop.queue, Waiting(message=event.message, kind=event.kind, is_new=bool(loop.cancel))),
+        queue=(*loop.queue, QueuedMessage(message=event.message, kind=event.kind, is_new=bool(loop.cancel))),
         paused="" if resumes else loop.paused,
         failed="" if resumes else loop.failed,
     )

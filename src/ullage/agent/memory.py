@@ -22,7 +22,7 @@ from ullage.events import (
 )
 
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
+class LoopMemory(msgspec.Struct, frozen=True, kw_only=True):
     """``task_start`` is the first message since the last finished task; ``pins`` may not be touched by a compaction.
 
     ``broken`` says what changed in what was sent before, so that the next request begins a new epoch.
@@ -52,7 +52,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     breakers: Breakers = Breakers()
 
 
-def remember(memory: Memory, event: Event) -> Memory:
+def remember(memory: LoopMemory, event: Event) -> LoopMemory:
     """The memory after one more event. Never raises; most events change nothing."""
     breakers = memory.breakers.apply(event)
     if breakers is not memory.breakers:
@@ -87,7 +87,7 @@ def remember(memory: Memory, event: Event) -> Memory:
             return memory
 
 
-def _call_started(memory: Memory, event: CallStarted) -> Memory:
+def _call_started(memory: LoopMemory, event: CallStarted) -> LoopMemory:
     if event.purpose != "main":
         if event.estimate is not None:
             memory = replace(memory, asides={**memory.asides, event.call: event.estimate.tokens})
@@ -95,7 +95,7 @@ def _call_started(memory: Memory, event: CallStarted) -> Memory:
     return replace(memory, started=event, newest_sent=memory.newest, broken="", is_declared=False)
 
 
-def _call_ended(memory: Memory, event: CallEnded) -> Memory:
+def _call_ended(memory: LoopMemory, event: CallEnded) -> LoopMemory:
     if event.call in memory.asides:
         memory = replace(memory, asides={name: size for name, size in memory.asides.items() if name != event.call})
     if event.call == memory.background:

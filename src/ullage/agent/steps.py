@@ -78,6 +78,6 @@ class Rest(NamedTuple):
     """Nothing to do until an event comes."""
 
 
-Step = (
+NextStep = (
     CallModel | RunTools | AskApproval | CloseCalls | Settle | DropAttempt | Compact | Deliver | Pause | EndTurn | Rest
 )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ullage.codec.encode.blocks import EVERYTHING
 from ullage.messages import Message, ToolCallPart
-from ullage.reasoning import Place, ReasoningPolicy, need_for, readable_ids, rule_for, step_in
+from ullage.reasoning import ModelPlace, ReasoningPolicy, need_for, readable_ids, rule_for, step_in
 
 
 class Sent(NamedTuple):
@@ -19,7 +19,7 @@ class Sent(NamedTuple):
 class GrowingSelection:
     """What a policy lets through of the reasoning in messages that come in pieces."""
 
-    def __init__(self, policy: ReasoningPolicy, asked: Place) -> None:
+    def __init__(self, policy: ReasoningPolicy, asked: ModelPlace) -> None:
         self._asked = asked
         self._beside = rule_for(asked.wire, asked.provider, asked.model).beside
         self._all = policy == EVERYTHING

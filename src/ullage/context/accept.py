@@ -32,14 +32,14 @@ COMPARED: Final = 2_000_000
 _WORDS: Final = re.compile(r"\w+")
 
 
-class Accepted(NamedTuple):
+class AcceptedSummary(NamedTuple):
     """A summary: its text, and whether that is the whole visible answer, so that its reported length holds for it."""
 
     text: str
     is_whole: bool
 
 
-class Refused(NamedTuple):
+class RejectedSummary(NamedTuple):
     """No summary, and why."""
 
     reason: Reason
@@ -53,7 +53,7 @@ def accept(
     source_tokens: float,
     most: float,
     count: Callable[[str], float],
-) -> Accepted | Refused:
+) -> AcceptedSummary | RejectedSummary:
     """The answer's text, if it is a summary of the source in about ``most`` tokens. ``source`` is made if needed."""
     failure = _failure(answer)
     if failure is not None:
@@ -64,28 +64,30 @@ def accept(
     tokens = count(text)
     allowed = min(most * OVER_LENGTH, max(FEW_LINES, MOST_OF_SOURCE * source_tokens))
     if tokens > allowed:
-        return Refused("longer", f"{tokens:,.0f} tokens for {source_tokens:,.0f}; at most {allowed:,.0f} were allowed.")
+        return RejectedSummary(
+            "longer", f"{tokens:,.0f} tokens for {source_tokens:,.0f}; at most {allowed:,.0f} were allowed."
+        )
     share = _echo(text, source())
     if share >= ECHO_SHARE:
-        return Refused("echo", f"{share:.0%} of the answer stands word for word in what it should sum up.")
-    return Accepted(text, len(said) - len(text) <= 2)
+        return RejectedSummary("echo", f"{share:.0%} of the answer stands word for word in what it should sum up.")
+    return AcceptedSummary(text, len(said) - len(text) <= 2)
 
 
-def _failure(answer: SummaryAnswer) -> Refused | None:
+def _failure(answer: SummaryAnswer) -> RejectedSummary | None:
     """Why there is no text to look at."""
     if answer.error or answer.message is None:
-        return Refused("failed", f"The call failed: {answer.error or 'no answer came'}.")
+        return RejectedSummary("failed", f"The call failed: {answer.error or 'no answer came'}.")
     if answer.stop in ("length", "context_full"):
-        return Refused("truncated", "The answer was cut at the output limit.")
+        return RejectedSummary("truncated", "The answer was cut at the output limit.")
     if answer.stop == "refused":
-        return Refused("refused", "The model, or a filter, withheld the answer.")
+        return RejectedSummary("refused", "The model, or a filter, withheld the answer.")
     if any(answer.message.of_type(ToolCallPart)):
-        return Refused("tool_call", "The model called a tool instead of answering.")
+        return RejectedSummary("tool_call", "The model called a tool instead of answering.")
     if "".join(part.text for part in answer.message.of_type(TextPart)).strip():
         return None
     if any(answer.message.of_type(ReasoningPart)):
-        return Refused("reasoning_only", "The answer holds reasoning and no text.")
-    return Refused("empty", "The answer holds no text.")
+        return RejectedSummary("reasoning_only", "The answer holds reasoning and no text.")
+    return RejectedSummary("empty", "The answer holds no text.")
 
 
 def _echo(answer: str, source: str) -> float:

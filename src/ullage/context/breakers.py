@@ -22,7 +22,7 @@ QUICK: Final = 3
 """So many compactions in a row, each after no more growth than that, and the next waits for the limit."""
 
 
-class Attempt(NamedTuple):
+class PastAttempt(NamedTuple):
     """A compaction that was begun: of which history, at which reading, against which limit."""
 
     compaction: str
@@ -35,8 +35,8 @@ class Attempt(NamedTuple):
 class Breakers:
     """What is known of earlier compactions of a session. ``quick`` counts those that came too soon, in a row."""
 
-    current: Attempt | None = None
-    failed: Attempt | None = None
+    current: PastAttempt | None = None
+    failed: PastAttempt | None = None
     reason: str = ""
     after: int | None = None
     quick: int = 0
@@ -47,7 +47,7 @@ class Breakers:
             case CompactionStarted():
                 high = event.high or 0
                 soon = self.after is not None and high - self.after < step(event.limit)
-                attempt = Attempt(event.compaction, event.history, high, event.limit)
+                attempt = PastAttempt(event.compaction, event.history, high, event.limit)
                 return replace(self, current=attempt, quick=self.quick + 1 if soon else 0)
             case CompactionCommitted():
                 return replace(self, current=None, failed=None, reason="", after=event.after)

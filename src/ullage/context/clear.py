@@ -35,7 +35,7 @@ MOST_LEFT: Final = 0.5
 been written anew for little (docs/why/compaction.md)."""
 
 
-class Result(NamedTuple):
+class ClearableResult(NamedTuple):
     """A tool result that may be cleared, with its tokens and whether a later read of the same file is in view."""
 
     message: str
@@ -100,12 +100,12 @@ class ClearToolResults:
         return Candidate(counted)
 
 
-def clearable(situation: Situation, aim: Aim) -> Iterator[Result]:
+def clearable(situation: Situation, aim: Aim) -> Iterator[ClearableResult]:
     """The results that may be cleared, oldest first."""
     limit = aim.limit if aim.limit is not None else situation.sizes.used
     protected = min(situation.rules.protect_tokens, PROTECT_SHARE * limit)
     smallest = WORTH * situation.count(NOTICE)
-    old: list[Result] = []
+    old: list[ClearableResult] = []
     for result in reversed(tuple(_results(situation))):
         if not result.superseded and protected > 0:
             protected -= result.tokens
@@ -115,7 +115,7 @@ def clearable(situation: Situation, aim: Aim) -> Iterator[Result]:
     return reversed(old)
 
 
-def _results(situation: Situation) -> Iterator[Result]:
+def _results(situation: Situation) -> Iterator[ClearableResult]:
     """Results in view that have their content, may be touched and were seen by the model, oldest first."""
     calls = {part.call_id: part for message in situation.messages for part in message.of_type(ToolCallPart)}
     last_read = {
@@ -136,7 +136,7 @@ def _results(situation: Situation) -> Iterator[Result]:
                 continue
             key = _read(calls[part.call_id]) if part.call_id in calls else ""
             superseded = bool(key) and last_read.get(key, part.id) != part.id
-            yield Result(message.id, part.id, costs.get(part.id, 0.0), superseded)
+            yield ClearableResult(message.id, part.id, costs.get(part.id, 0.0), superseded)
 
 
 def _read(call: ToolCallPart) -> str:

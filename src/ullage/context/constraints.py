@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from ullage.context.cuts import is_request
+from ullage.context.exchanges import is_request
 from ullage.context.rule_patterns import kind_of
 from ullage.messages import Message, TextPart
 
@@ -35,14 +35,14 @@ _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTE: Final = re.compile(r"^[ \t]*[>＞].*", re.MULTILINE)
 
 
-class Rule(NamedTuple):
+class UserRule(NamedTuple):
     """A sentence of the user. ``standing``: it speaks of always or never, not of the task at hand."""
 
     text: str
     standing: bool
 
 
-def rules_in(message: Message) -> Iterator[Rule]:
+def rules_in(message: Message) -> Iterator[UserRule]:
     """The rules in a user's message, in order."""
     if not is_request(message):
         return
@@ -54,7 +54,7 @@ def rules_in(message: Message) -> Iterator[Rule]:
                     continue
                 kind = kind_of(text)
                 if kind is not None:
-                    yield Rule(text, kind == "standing")
+                    yield UserRule(text, kind == "standing")
 
 
 def _without_bullet(text: str) -> str:
@@ -73,7 +73,7 @@ def rules_part_id(summary: str) -> str:
     return f"{summary}.rules"
 
 
-def carried_rules(message: Message) -> Iterator[Rule]:
+def carried_rules(message: Message) -> Iterator[UserRule]:
     """The rules that an earlier summary holds."""
     if message.origin != "summary":
         return
@@ -81,7 +81,7 @@ def carried_rules(message: Message) -> Iterator[Rule]:
         if part.id == rules_part_id(message.id):
             for line in part.text.split("\n"):
                 if line.startswith("- "):
-                    yield Rule(line[2:], kind_of(line[2:]) == "standing")
+                    yield UserRule(line[2:], kind_of(line[2:]) == "standing")
 
 
 def collected(leaving: Iterable[Message], *, most: float, count: Callable[[str], float]) -> tuple[str, ...]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ullage.context.budget import aim_of
-from ullage.context.carrying import earlier_text
-from ullage.context.committing import committed, plan_for
-from ullage.context.cuts import is_request
+from ullage.context.exchanges import is_request
+from ullage.context.plan import committed, plan_for
 from ullage.context.rendering import line_of, paths_in
 from ullage.context.shorten import excerpt
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
+from ullage.context.summary_message import earlier_text
 from ullage.events import DroppedMessage
 from ullage.messages import Message, TextPart
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from ullage.context.budget import Aim, aim_of
-from ullage.context.carrying import carrier
-from ullage.context.committing import SHARES, kept_for
 from ullage.context.constraints import rules_part_id
-from ullage.context.keep import Kept, keep
+from ullage.context.keeping import KeptMessages, keep
+from ullage.context.plan import SHARES, kept_for
 from ullage.context.proof import prove
 from ullage.context.situation import Situation
 from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
+from ullage.context.summary_message import summary_message
 from ullage.events import CompactionCommitted, DroppedMessage
 from ullage.messages import Message
 
@@ -57,7 +57,7 @@ class DropOldest:
         return Candidate(bare)
 
 
-def least(situation: Situation) -> Kept:
+def least(situation: Situation) -> KeptMessages:
     """The least that can stay: what must, the newest request cut to head and tail if it is too large."""
     aim = aim_of(situation)
     limit = aim.limit if aim.limit is not None else aim.bar
@@ -73,7 +73,7 @@ def least(situation: Situation) -> Kept:
     return keep(situation, room=0.0, tail=0.0, request_room=max(room, 1.0))
 
 
-def _dropping(situation: Situation, aim: Aim, kept: Kept, *, with_note: bool) -> CompactionCommitted | None:
+def _dropping(situation: Situation, aim: Aim, kept: KeptMessages, *, with_note: bool) -> CompactionCommitted | None:
     """The event; ``None`` where nothing would change."""
     leaving = tuple(message for message in situation.messages if message.id not in kept.why)
     if not leaving and not kept.replaced:
@@ -87,7 +87,7 @@ def _dropping(situation: Situation, aim: Aim, kept: Kept, *, with_note: bool) ->
 
 def _note(situation: Situation, aim: Aim, leaving: Sequence[Message]) -> Message | None:
     text = f"{len(leaving)} earlier messages were left out here, without a summary."
-    made = carrier(situation, text, leaving, window=aim.window).message
+    made = summary_message(situation, text, leaving, window=aim.window).message
     only_new = [message for message in leaving if message.origin != "summary"]
     has_rules = any(part.id == rules_part_id(made.id) for part in made.parts)
     return made if only_new or has_rules else None

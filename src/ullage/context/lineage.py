@@ -18,7 +18,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, ToolResultPart
 
-Status = Literal["in view", "cleared", "shortened", "summarised", "dropped", "rewound", "unknown"]
+MessageStatus = Literal["in view", "cleared", "shortened", "summarised", "dropped", "rewound", "unknown"]
 
 
 class Passage(NamedTuple):
@@ -28,7 +28,7 @@ class Passage(NamedTuple):
     a reason in words.
     """
 
-    status: Status
+    status: MessageStatus
     compaction: str
     into: str = ""
     why: str = ""
@@ -42,7 +42,7 @@ class Whereabouts(NamedTuple):
     """
 
     message: str
-    status: Status
+    status: MessageStatus
     holder: str
     passages: tuple[Passage, ...]
     pinned: bool
@@ -66,14 +66,14 @@ def explain(message_id: str, events: Iterable[Event]) -> Whereabouts:
     return Whereabouts(message_id, trace.status, holder, tuple(trace.passages), message_id in pins)
 
 
-class _Before(NamedTuple):
+class _UndoPoint(NamedTuple):
     """How things stood before a compaction or prune."""
 
     name: str
     view: tuple[str, ...]
     gone: frozenset[str]
     summary: str
-    status: Status
+    status: MessageStatus
     holder: str
     passages: int
 
@@ -84,12 +84,12 @@ class _Trace:
     def __init__(self, message_id: str) -> None:
         self.id = message_id
         self.holder = message_id
-        self.status: Status = "unknown"
+        self.status: MessageStatus = "unknown"
         self.passages: list[Passage] = []
         self.view: dict[str, None] = {}
         self.system: set[str] = set()
         self.results: set[str] = set()
-        self.before: list[_Before] = []
+        self.before: list[_UndoPoint] = []
 
     def apply(self, event: Event) -> None:
         match event:
@@ -124,7 +124,7 @@ class _Trace:
 
     def _remember(self, name: str, gone: frozenset[str], summary: str) -> None:
         if name:
-            held = _Before(name, tuple(self.view), gone, summary, self.status, self.holder, len(self.passages))
+            held = _UndoPoint(name, tuple(self.view), gone, summary, self.status, self.holder, len(self.passages))
             self.before.append(held)
 
     def _pruned(self, event: Pruned) -> None:
@@ -169,7 +169,7 @@ class _Trace:
             if held.name == name:
                 return
 
-    def _undo(self, held: _Before) -> None:
+    def _undo(self, held: _UndoPoint) -> None:
         there = [each for each in held.view if each in held.gone or each in self.view]
         self.view = dict.fromkeys((*there, *(each for each in self.view if each != held.summary)))
         if held.summary == self.id:

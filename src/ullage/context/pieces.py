@@ -18,14 +18,14 @@ FRAME: Final = 60
 ATTEMPTS: Final = 6
 
 
-class Piece(NamedTuple):
+class HistoryPiece(NamedTuple):
     """Text of part of a history, and the ids of the messages it shows."""
 
     text: str
     ids: tuple[str, ...]
 
 
-def pieces_of(situation: Situation, messages: Sequence[Message], *, room: int, most: int) -> tuple[Piece, ...]:
+def pieces_of(situation: Situation, messages: Sequence[Message], *, room: int, most: int) -> tuple[HistoryPiece, ...]:
     """The messages, earlier summaries aside, in at most ``most`` pieces of at most ``room`` tokens by estimate.
 
     Where there is more, long messages become excerpts, all under the same cap; where even that is too much, each is one
@@ -46,25 +46,25 @@ def pieces_of(situation: Situation, messages: Sequence[Message], *, room: int, m
     return _lines(situation, shown, room=room, most=most)
 
 
-def _packed(messages: Sequence[Message], *, characters: int, most: int) -> tuple[Piece, ...]:
+def _packed(messages: Sequence[Message], *, characters: int, most: int) -> tuple[HistoryPiece, ...]:
     lengths = [text_length(message) for message in messages]
     # A message may leave the rest of a piece empty, so that the pieces together hold somewhat less than their sum.
     total = characters * most if most == 1 else int(0.8 * characters * most)
     cap = _cap(lengths, min(total, 10**15) - FRAME * len(lengths))
     cap = min(cap, max(200, characters - FRAME))
-    pieces: list[Piece] = []
+    pieces: list[HistoryPiece] = []
     texts: list[str] = []
     ids: list[str] = []
     size = 0
     for message in messages:
         text = rendered(message, cap)
         if texts and size + len(text) > characters:
-            pieces.append(Piece("\n".join(texts), tuple(ids)))
+            pieces.append(HistoryPiece("\n".join(texts), tuple(ids)))
             texts, ids, size = [], [], 0
         texts.append(text)
         ids.append(message.id)
         size += len(text) + 1
-    return (*pieces, Piece("\n".join(texts), tuple(ids)))
+    return (*pieces, HistoryPiece("\n".join(texts), tuple(ids)))
 
 
 def _cap(lengths: Sequence[int], total: int) -> int:
@@ -79,10 +79,10 @@ def _cap(lengths: Sequence[int], total: int) -> int:
     return ordered[-1] if ordered else 0
 
 
-def _lines(situation: Situation, messages: Sequence[Message], *, room: int, most: int) -> tuple[Piece, ...]:
+def _lines(situation: Situation, messages: Sequence[Message], *, room: int, most: int) -> tuple[HistoryPiece, ...]:
     """One line a message, as short as it has to be."""
     per_piece = -(-len(messages) // most)
-    pieces: list[Piece] = []
+    pieces: list[HistoryPiece] = []
     for start in range(0, len(messages), per_piece):
         part = messages[start : start + per_piece]
         ids = tuple(message.id for message in part)
@@ -93,5 +93,5 @@ def _lines(situation: Situation, messages: Sequence[Message], *, room: int, most
             text = "\n".join(line_of(message, characters) for message in part)
         while situation.count(text) > room and len(text) > 1:
             text = text[: len(text) * 3 // 4]
-        pieces.append(Piece(text, ids))
+        pieces.append(HistoryPiece(text, ids))
     return tuple(pieces)

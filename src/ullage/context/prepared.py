@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ullage.context.accept import Refused, accept
+from ullage.context.accept import RejectedSummary, accept
 from ullage.context.budget import aim_of
-from ullage.context.committing import committed, plan_for
-from ullage.context.keep import Kept, must_stay
+from ullage.context.keeping import KeptMessages, must_stay
+from ullage.context.plan import committed, plan_for
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal, SummaryAnswer
 from ullage.context.summary import Summarize, source_of
@@ -54,10 +54,10 @@ def is_prefix_unchanged(prefix: Prefix, messages: Sequence[Message]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSummary:
-    """A summary that is there already, as the first rung of a ladder: ``Ladder((PreparedSummary(…), *RUNGS))``.
+    """A summary that is there already, as the first strategy: ``Strategies((PreparedSummary(…), *STRATEGIES))``.
 
     Compares and swaps: if a message of the prefix was edited, cleared, rewound or compacted meanwhile, it is declined
-    with ``changed`` and the other rungs go on as if it had never been. What was added or pinned since stays.
+    with ``changed`` and the other strategies follow. What was added or pinned since stays.
     """
 
     prefix: Prefix
@@ -81,10 +81,10 @@ class PreparedSummary:
             most=aim_of(situation).summary,
             count=situation.count,
         )
-        if isinstance(taken, Refused):
+        if isinstance(taken, RejectedSummary):
             return Declined(taken.reason, taken.note)
         left = {message.id for message in leaving}
         why = {each.id: "newest part" for each in situation.messages if each.id not in left}
-        kept = Kept(why, (), situation.sizes.of(why))
+        kept = KeptMessages(why, (), situation.sizes.of(why))
         usage = self.answer.usage if taken.is_whole else None
         return Candidate(committed(situation, kept, leaving, text=taken.text, rung=self.name, usage=usage))

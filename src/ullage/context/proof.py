@@ -11,7 +11,7 @@ from ullage.codec.repair import Repair, repair
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import after as fold_after
 from ullage.context.costs import count_images, size_bytes
-from ullage.context.keep import must_stay
+from ullage.context.keeping import must_stay
 from ullage.context.situation import Situation
 from ullage.context.strategy import Reason
 from ullage.context.view import in_view
@@ -25,7 +25,7 @@ PAIRING: Final = frozenset(
 """Repairs that a compaction must not make necessary: something was torn apart."""
 
 
-class Verdict(NamedTuple):
+class ProofResult(NamedTuple):
     """``reason`` is empty where the change may be committed. All numbers are tokens of the reading.
 
     ``before`` and ``after`` are the reading's middle, ``high`` its upper end afterwards. ``rewritten`` is what the
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
         return self.reason is None
 
 
-def prove(situation: Situation, event: Pruned | CompactionCommitted, *, must_fit_only: bool = False) -> Verdict:
+def prove(situation: Situation, event: Pruned | CompactionCommitted, *, must_fit_only: bool = False) -> ProofResult:
     """Whether the event may be committed, and what the reading is after it.
 
     ``must_fit_only`` waives the bar and the least saving: for the last way out of a request that can't be sent.
@@ -55,8 +55,8 @@ def prove(situation: Situation, event: Pruned | CompactionCommitted, *, must_fit
     forecast = branch.forecast()
     rewritten = round(sum(entry.cost.tokens * situation.fold.scale_of(entry) for entry in branch.view))
 
-    def verdict(reason: Reason | None, note: str = "") -> Verdict:
-        return Verdict(reason, note, sizes.used, forecast.tokens, forecast.high, rewritten)
+    def verdict(reason: Reason | None, note: str = "") -> ProofResult:
+        return ProofResult(reason, note, sizes.used, forecast.tokens, forecast.high, rewritten)
 
     wrong = _untouchable(situation, event) if isinstance(event, Pruned) else _unaccounted(situation, event, branch)
     if wrong is not None:

@@ -24,7 +24,7 @@ class RequestLimits(NamedTuple):
     most_bytes: int | None = None
 
 
-class _Row(NamedTuple):
+class _DocumentedLimits(NamedTuple):
     """What is documented for the models that ``model`` fits and whose window holds at most ``window`` tokens.
 
     ``with_files``: files count as images do.
@@ -65,18 +65,18 @@ _MISTRAL: Final = "https://docs.mistral.ai/capabilities/vision/"
 _GROQ: Final = "https://console.groq.com/docs/vision"
 
 ROWS: Final = (
-    _Row(("anthropic",), "claude", 100, 32 * _MB, _OWN_CLAUDE, window=_NARROW, with_files=True),
-    _Row(("anthropic",), "claude", 600, 32 * _MB, _OWN_CLAUDE, with_files=True),
-    _Row(_BEDROCK, "claude", 100, 20 * _MB, _BEDROCK_CLAUDE, window=_NARROW, with_files=True),
-    _Row(_BEDROCK, "claude", 600, 20 * _MB, _BEDROCK_CLAUDE, with_files=True),
-    _Row(_VERTEX, "claude", 100, 30 * _MB, _VERTEX_CLAUDE, window=_NARROW, with_files=True),
-    _Row(_VERTEX, "claude", 600, 30 * _MB, _VERTEX_CLAUDE, with_files=True),
-    _Row(("openai",), r"gpt|^o[1-9]", 1_500, 512 * _MB, (_OPENAI,)),
-    _Row(("azure",), r"gpt-4o|gpt-4\.1", 50, None, (_AZURE,)),
-    _Row(("google",), r"^(?!.*image).*gemini", 3_600, 100 * _MB, (_GEMINI, _GEMINI_BYTES)),
-    _Row(_VERTEX, r"^(?!.*image).*gemini", 3_000, None, (_GEMINI_VERTEX,)),
-    _Row(("mistral",), "", 8, None, (_MISTRAL,)),
-    _Row(("groq",), "llama-4", 5, 4 * _MB, (_GROQ,)),
+    _DocumentedLimits(("anthropic",), "claude", 100, 32 * _MB, _OWN_CLAUDE, window=_NARROW, with_files=True),
+    _DocumentedLimits(("anthropic",), "claude", 600, 32 * _MB, _OWN_CLAUDE, with_files=True),
+    _DocumentedLimits(_BEDROCK, "claude", 100, 20 * _MB, _BEDROCK_CLAUDE, window=_NARROW, with_files=True),
+    _DocumentedLimits(_BEDROCK, "claude", 600, 20 * _MB, _BEDROCK_CLAUDE, with_files=True),
+    _DocumentedLimits(_VERTEX, "claude", 100, 30 * _MB, _VERTEX_CLAUDE, window=_NARROW, with_files=True),
+    _DocumentedLimits(_VERTEX, "claude", 600, 30 * _MB, _VERTEX_CLAUDE, with_files=True),
+    _DocumentedLimits(("openai",), r"gpt|^o[1-9]", 1_500, 512 * _MB, (_OPENAI,)),
+    _DocumentedLimits(("azure",), r"gpt-4o|gpt-4\.1", 50, None, (_AZURE,)),
+    _DocumentedLimits(("google",), r"^(?!.*image).*gemini", 3_600, 100 * _MB, (_GEMINI, _GEMINI_BYTES)),
+    _DocumentedLimits(_VERTEX, r"^(?!.*image).*gemini", 3_000, None, (_GEMINI_VERTEX,)),
+    _DocumentedLimits(("mistral",), "", 8, None, (_MISTRAL,)),
+    _DocumentedLimits(("groq",), "llama-4", 5, 4 * _MB, (_GROQ,)),
 )
 """The first that fits counts. xAI takes any number (https://docs.x.ai/docs/guides/image-understanding); of Bedrock's
 other models Amazon says that it sets none itself
@@ -105,7 +105,7 @@ def request_limits(provider: str, model: str, messages: Iterable[Message] = ()) 
     return RequestLimits(most, row.most_bytes)
 
 
-def _row(provider: str, model: str) -> _Row | None:
+def _row(provider: str, model: str) -> _DocumentedLimits | None:
     known = lookup(provider, model)
     if known is None:
         return None

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from ullage.context.rule_words import ARABIC, CYRILLIC, DEVANAGARI, LATIN, UNSPACED, Language
 
-Kind = Literal["standing", "once"]
+RuleKind = Literal["standing", "once"]
 """Of a rule: it speaks of always or never, or of the task at hand."""
 
 _ARABIC_MARKS: Final = re.compile("[\u064b-\u0652\u0640]")
@@ -22,7 +22,7 @@ _DEVANAGARI: Final = r"[\w\u0900-\u0963\u0966-\u097f]"
 """A letter or one of the signs that belong to letters, which ``\\w`` leaves out."""
 
 
-def kind_of(sentence: str) -> Kind | None:
+def kind_of(sentence: str) -> RuleKind | None:
     """What kind of rule a sentence is; ``None`` where it is none."""
     text = _plain(sentence)
     latin, *others = _patterns()

@@ -31,7 +31,7 @@ NOTICE = str(Pruned(parts=()).notice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class CompactionRules:
     """How a session is to be compacted. Raises ``SettingError`` for values that can't be.
 
     ``instructions`` are added to what a summary is always asked for; ``prompt`` replaces that altogether.

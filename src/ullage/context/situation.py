@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from ullage.context.costs import Sizes, count_images, size_bytes, sizes_of
-from ullage.context.cuts import Block, blocks, latest_request
-from ullage.context.rules import Rules
+from ullage.context.exchanges import HistoryExchange, exchanges, latest_request
+from ullage.context.rules import CompactionRules
 from ullage.context.view import in_view
 from ullage.events import CompactionTrigger
 from ullage.messages import Message
@@ -36,7 +36,7 @@ class Situation:
     compaction: str = "compaction"
     snapshot: str = ""
     epoch: int = 0
-    rules: Rules = field(default_factory=Rules)
+    rules: CompactionRules = field(default_factory=CompactionRules)
     pins: frozenset[str] = frozenset()
     waiting: frozenset[str] = frozenset()
     task_start: str = ""
@@ -58,9 +58,9 @@ class Situation:
         return in_view(entry.message for entry in self.fold.view)
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
+    def exchanges(self) -> tuple[HistoryExchange, ...]:
         """The same in the blocks that stay or leave together."""
-        return blocks(self.messages)
+        return exchanges(self.messages)
 
     @cached_property
     def sizes(self) -> Sizes:

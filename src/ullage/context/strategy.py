@@ -44,7 +44,7 @@ Reason = Literal[
     "failed",
     "changed",
 ]
-"""Why a rung of the ladder was not taken, as a word that programs can count.
+"""Why a strategy was not used, as a word that programs can count.
 
 Before any call: ``nothing_to_do``; ``not_worth_it`` (the cache costs more than is saved); ``does_not_fit`` (no summary
 request of that kind fits into the window). Of the result: ``too_large`` (over the input limit), ``above_point``,
@@ -103,7 +103,7 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """The rung's name in events, such as ``clear`` or ``summary``."""
+        """The name of the strategy in events, such as ``clear`` or ``summary``."""
         ...
 
     def calls_at_most(self, situation: Situation) -> int:
@@ -113,6 +113,6 @@ class Strategy(Protocol):
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         """The next call it needs, or what it would commit, given the answers to all its calls so far.
 
-        One that raises is passed over, with what it raised in the ``CompactionRolledBack`` of its rung.
+        One that raises is passed over, with what it raised in its ``CompactionRolledBack``.
         """
         ...

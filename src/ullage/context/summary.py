@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ullage.context.accept import Refused, accept
+from ullage.context.accept import RejectedSummary, accept
 from ullage.context.budget import BYTES_A_TOKEN, Aim, aim_of
-from ullage.context.carrying import earlier_text
-from ullage.context.committing import Plan, committed, plan_for
 from ullage.context.digest import digest
-from ullage.context.pieces import Piece, pieces_of
+from ullage.context.pieces import HistoryPiece, pieces_of
+from ullage.context.plan import Plan, committed, plan_for
 from ullage.context.prompt import ALONE, asking, task
 from ullage.context.rendering import rendered, text_length
 from ullage.context.situation import Situation
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal, SummaryAnswer
+from ullage.context.summary_message import earlier_text
 from ullage.messages import Message, SystemBlock
 
 SAFETY: Final = 1.3
@@ -65,7 +65,7 @@ class Summarize:
             return Declined("does_not_fit", "The current request is not sent to the model that summarises.")
         shown = _up_to(plan.leaving[-1], situation.messages)
         ids = tuple(message.id for message in shown)
-        if any(block.open and block.ids[0] in ids for block in situation.blocks):
+        if any(block.open and block.ids[0] in ids for block in situation.exchanges):
             return Declined("does_not_fit", "A call without a result stands in what is to be summarised.")
         behind = situation.sizes.messages - situation.sizes.of(ids)
         asked = asking(situation, task(situation, aim, kept=bool(plan.kept.why)), 1)
@@ -83,7 +83,7 @@ class Summarize:
             most=aim.summary,
             count=situation.count,
         )
-        if isinstance(taken, Refused):
+        if isinstance(taken, RejectedSummary):
             return Declined(taken.reason, taken.note)
         usage = answer.usage if taken.is_whole else None
         event = committed(situation, plan.kept, plan.leaving, text=taken.text, rung=self.name, usage=usage)
@@ -122,7 +122,7 @@ class SummarizePieces:
                 most=aim.summary,
                 count=situation.count,
             )
-            if isinstance(taken, Refused):
+            if isinstance(taken, RejectedSummary):
                 if number == 0:
                     return Declined(taken.reason, taken.note)
                 return self._finish(situation, aim, plan, so_far, pieces[number:])
@@ -132,7 +132,7 @@ class SummarizePieces:
         whole = len(pieces) == 1 and bool(answers) and answers[-1].message is not None
         return self._finish(situation, aim, plan, so_far, (), answers[-1] if whole else None)
 
-    def _ask(self, situation: Situation, aim: Aim, pieces: Sequence[Piece], number: int, so_far: str) -> Ask:
+    def _ask(self, situation: Situation, aim: Aim, pieces: Sequence[HistoryPiece], number: int, so_far: str) -> Ask:
         earlier = ""
         if so_far:
             said = so_far.replace("</earlier", "<\\/earlier")
@@ -150,7 +150,7 @@ class SummarizePieces:
         aim: Aim,
         plan: Plan,
         text: str,
-        left: Sequence[Piece],
+        left: Sequence[HistoryPiece],
         answer: SummaryAnswer | None = None,
     ) -> Proposal:
         if left:

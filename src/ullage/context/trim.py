@@ -8,7 +8,7 @@ from typing import Final
 
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import count_images
-from ullage.context.keep import REQUEST_SHARE, must_stay
+from ullage.context.keeping import REQUEST_SHARE, must_stay
 from ullage.context.proof import prove
 from ullage.context.shorten import shortened, with_newest_media, without_media
 from ullage.context.situation import Situation

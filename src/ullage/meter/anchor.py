@@ -10,7 +10,7 @@ from ullage.messages import Role
 from ullage.meter.cost import TOOL_RESULTS, MessageCost
 from ullage.meter.growth import NOTHING_COUNTED, Added, Counted
 from ullage.meter.view import Entry
-from ullage.reasoning import Step, step_of
+from ullage.reasoning import ReasoningStep, step_of
 from ullage.usage import Usage
 
 NOTHING_ADDED = Added()
@@ -144,7 +144,7 @@ def turns_as(entry: Entry) -> TurnsAs:
     return TurnsAs(answer is not None, begins_turn(entry.role, entry.cost), has_tools)
 
 
-def step_of_cost(entry: Entry, is_open: bool, *, beside: bool) -> Step:
+def step_of_cost(entry: Entry, is_open: bool, *, beside: bool) -> ReasoningStep:
     """What an entry is to the turns, as ``reasoning.step_in`` tells it from a message."""
     return step_of(**turns_as(entry)._asdict(), beside=beside, is_open=is_open)
 

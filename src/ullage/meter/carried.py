@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ullage.meter.growth import NOTHING_COUNTED, Counted
-from ullage.reasoning import ReasoningPolicy, Step
+from ullage.reasoning import ReasoningPolicy, ReasoningStep
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Carried:
     is_open: bool = False
     """Whether the model goes on with a tool loop; else the current turn is over with the next request."""
 
-    def follow(self, step: Step) -> None:
+    def follow(self, step: ReasoningStep) -> None:
         """A message was added, and this is what it is to the turns."""
         self.is_open = step.is_open
         if step.begins:

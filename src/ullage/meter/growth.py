@@ -27,7 +27,7 @@ from ullage.messages import (
     UnknownPart,
 )
 from ullage.meter.interval import UNKNOWN_ITEM, Doubt, half_widths, media_doubt
-from ullage.reasoning import Rule, SentBack
+from ullage.reasoning import ReasoningRule, SentBack
 from ullage.tokens.calibration import NOTHING_LEARNT, Learnt
 from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
 from ullage.tokens.families import PLAIN, Family
@@ -272,7 +272,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     disturbed: bool = False
     """Whether something is in play that can't be counted: server tools, unknown items, compaction in between."""
 
-    def rule(self, stream: bool) -> Rule:
+    def rule(self, stream: bool) -> ReasoningRule:
         """The reasoning rule that holds here."""
         return reasoning.rule_for(self.wire, self.provider, self.model, stream=stream)
 

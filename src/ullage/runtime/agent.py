@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from ullage.context.ladder import RUNGS
+from ullage.context.strategies import STRATEGIES
 from ullage.context.strategy import Strategy
 from ullage.directories import data_directory
 from ullage.errors import BadKey, CommandRefused, SessionNotFound, SettingError
@@ -88,7 +88,7 @@ class Agent:
         tools: Iterable[AgentTool | Callable[..., object] | McpServer | str] = (),
         system: str = "",
         hooks: Sequence[Hook] = (),
-        strategies: Iterable[Strategy] = RUNGS,
+        strategies: Iterable[Strategy] = STRATEGIES,
         store: Store | Path | str | None = None,
         environment: Mapping[str, str] | None = None,
         config: bool | Sequence[Layer] = True,

@@ -1,7 +1,7 @@
-"""Carries out ``Compact``: climbs the ladder, makes the calls it asks for, and commits what it has proved.
+"""Carries out ``Compact``: tries the strategies, makes the calls they ask for, and commits the proved change.
 
-Until the commit nothing of the view has changed: an abandoned climb, by a cancel, a crash or an error, leaves only rows
-that say so. What is decided here is decided by ``context/``.
+The view does not change before the commit: an attempt abandoned by a cancel, a crash or an error leaves only rows that
+say so. ``context/`` makes the decisions.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
 from ullage.codec.encode import Options
 from ullage.context.budget import aim_of, correction_of, should_prepare
-from ullage.context.ladder import Call, Climb, Commit, Ladder, Stuck
 from ullage.context.prepared import PreparedSummary, prepare
-from ullage.context.rules import Rules
+from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
+from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, Declined, SummaryAnswer
 from ullage.errors import BodyTooLarge, Overflow, ProviderError, TooManyImages
 from ullage.events import (
@@ -46,7 +46,7 @@ from ullage.wire.call import Retries, ask
 from ullage.wire.endpoints import Endpoint, endpoint_for
 
 SUMMARY_TRIES: Final = 2
-"""How often the request of a summary is sent until an answer begins: a rung without a model waits below it."""
+"""How often the request of a summary is sent until an answer begins: a strategy without a model follows it."""
 
 
 def may_compact(work: Work) -> bool:
@@ -85,7 +85,7 @@ def situation_of(work: Work, step: Compact, compaction: str) -> Situation:
         compaction=compaction,
         snapshot=reading.snapshot_id,
         epoch=memory.epoch,
-        rules=Rules(
+        rules=CompactionRules(
             keep=settings.keep,
             protect_tokens=settings.protect_tokens,
             instructions=settings.summary_instructions,
@@ -130,17 +130,17 @@ async def compact(work: Work, step: Compact) -> None:
     if not await _is_allowed(work, step, name):
         return
     compactions = work.compactions
-    rungs = compactions.strategies
+    order = compactions.strategies
     if compactions.prepared is not None:
-        rungs = (PreparedSummary(*compactions.prepared), *rungs)
-    ladder, climb = Ladder(rungs), Climb()
+        order = (PreparedSummary(*compactions.prepared), *order)
+    strategies, attempt = Strategies(order), Attempt()
     while True:
         async with work.ledger.still():
-            found = await to_completion(asyncio.to_thread(ladder.next, situation_of(work, step, name), climb))
+            found = await to_completion(asyncio.to_thread(strategies.next, situation_of(work, step, name), attempt))
         match found:
-            case Call():
+            case AskModel():
                 await work.ledger.write(found.events)
-                climb = found.climb.answered(await summarise(work, found.ask, "summary"))
+                attempt = found.attempt.answered(await summarise(work, found.ask, "summary"))
             case Commit():
                 compactions.prepared = None
                 work.stuck = None
@@ -175,7 +175,7 @@ async def _is_allowed(work: Work, step: Compact, name: str) -> bool:
 
 
 async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool = False) -> SummaryAnswer:
-    """One call of a summary. Its usage is spend; what the provider does is a value for the ladder."""
+    """One call of a summary. Its usage is spend; what the provider does is a value for the strategy."""
     ledger, settings = work.ledger, work.settings
     call = f"{'prepare' if detached else 'summary'}-{ledger.loop.seq + 1}"
     name = settings.summary_model or settings.model

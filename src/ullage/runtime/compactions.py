@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ullage.context.ladder import RUNGS
 from ullage.context.prepared import Prefix
 from ullage.context.request_limits import RequestLimits
+from ullage.context.strategies import STRATEGIES
 from ullage.context.strategy import Strategy, SummaryAnswer
 
 
@@ -40,7 +40,7 @@ class LastLook(NamedTuple):
 class Compactions:
     """What one driver knows of its session's compactions and no event tells: work under way, and limits it has met."""
 
-    strategies: tuple[Strategy, ...] = RUNGS
+    strategies: tuple[Strategy, ...] = STRATEGIES
     prepared: Prepared | None = None
     preparing: asyncio.Task[None] | None = None
     met: dict[Served, RequestLimits] = field(default_factory=dict)

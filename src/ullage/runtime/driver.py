@@ -12,8 +12,8 @@ import logging
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Final
 
-from ullage.agent.closing import Left, Persisted, after_cancel, after_crash, closed, handed_back
-from ullage.agent.decide import Budget, Room, Rules, Situation, decide
+from ullage.agent.closing import Persisted, UnfinishedWork, after_cancel, after_crash, closed, handed_back
+from ullage.agent.decide import Budget, Headroom, LoopRules, LoopSituation, decide
 from ullage.agent.loop import Loop
 from ullage.agent.steps import (
     AskApproval,
@@ -23,11 +23,11 @@ from ullage.agent.steps import (
     Deliver,
     DropAttempt,
     EndTurn,
+    NextStep,
     Pause,
     Rest,
     RunTools,
     Settle,
-    Step,
 )
 from ullage.errors import LeaseLost, SessionBusy, SessionNotFound, SettingError, StoreUnavailable
 from ullage.events import (
@@ -240,13 +240,13 @@ class Driver:
             return
         current.cancel()
 
-    def _situation(self, work: Work) -> Situation:
+    def _situation(self, work: Work) -> LoopSituation:
         ledger, settings = work.ledger, work.settings
         loop, reading = ledger.loop, work.reading
         waiting = [call for call in loop.open if call.state in ("waiting", "approved")]
-        return Situation(
+        return LoopSituation(
             loop=loop,
-            rules=Rules(
+            rules=LoopRules(
                 max_steps=settings.max_steps,
                 max_repeats=settings.max_repeats,
                 drop_retries=settings.drop_retries,
@@ -258,7 +258,7 @@ class Driver:
                     seconds=settings.budget_s,
                 ),
             ),
-            room=Room(
+            room=Headroom(
                 high=reading.used.high,
                 window=reading.window.tokens,
                 reserve=reading.reserve,
@@ -277,7 +277,7 @@ class Driver:
             usd=reading.spend.money.usd,
         )
 
-    async def _perform(self, work: Work, step: Step) -> None:
+    async def _perform(self, work: Work, step: NextStep) -> None:
         write, loop = work.ledger.write, work.ledger.loop
         match step:
             case CallModel():
@@ -345,7 +345,7 @@ class Driver:
             pieces = await ledger.store.read_draft(ledger.session, call=loop.call)
             partial = put_together(pieces, message_id=f"{loop.call}.answer", call=loop.call)
         usage = work.usage_of_cut(partial) if loop.call else None
-        left = Left(loop, partial, f"note-{loop.seq + 1}", usage, work.usage_of_aside(loop.side_call))
+        left = UnfinishedWork(loop, partial, f"note-{loop.seq + 1}", usage, work.usage_of_aside(loop.side_call))
         if step.how == "crash":
             events = after_crash(left)
         else:

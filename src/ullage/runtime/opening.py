@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.agent.loop import Loop, apply
-from ullage.agent.memory import Memory, remember
+from ullage.agent.memory import LoopMemory, remember
 from ullage.errors import UnreadableInput
 from ullage.events import Event
 from ullage.meter import snapshot
@@ -24,20 +24,20 @@ from ullage.store.store import Checkpoint, Store
 log = logging.getLogger("ullage.runtime")
 
 MADE_BY: Final = f"runtime-2 {snapshot.MADE_BY}"
-"""Names the code that can read a session's checkpoint. Raised when ``Loop`` or ``Memory`` fold otherwise."""
+"""Names the code that can read a session's checkpoint. Raised when ``Loop`` or ``LoopMemory`` fold otherwise."""
 
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     """The two small folds of a checkpoint; the meter's stands behind them."""
 
     loop: Loop
-    memory: Memory
+    memory: LoopMemory
 
 
 _of_stored: Final = msgspec.json.Decoder(_Stored)
 
 
-def pack(loop: Loop, memory: Memory, meter: bytes) -> bytes:
+def pack(loop: Loop, memory: LoopMemory, meter: bytes) -> bytes:
     """The three folds as bytes. The small ones are JSON, as they hold JSON of providers."""
     small = msgspec.json.encode(_Stored(loop=loop, memory=memory))
     return len(small).to_bytes(4) + small + meter
@@ -48,7 +48,7 @@ class Folds(NamedTuple):
 
     meter: Meter
     loop: Loop
-    memory: Memory
+    memory: LoopMemory
     covered: int
 
 
@@ -90,7 +90,7 @@ async def folded(store: Store, session: str, *, estimator: str | Callable[[str],
     """All three folds of a session, from its checkpoint where there is one that this code can read."""
     folds = await _from_checkpoint(store, session, estimator)
     if folds is None:
-        folds = Folds(Meter(estimator=estimator, session=session), Loop(), Memory(), 0)
+        folds = Folds(Meter(estimator=estimator, session=session), Loop(), LoopMemory(), 0)
     meter, loop, memory, covered = folds
     for event in await store.read(session, after=covered):
         meter.apply(event)

@@ -10,8 +10,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ullage.agent.memory import Memory, remember
-from ullage.context.ladder import RUNGS
+from ullage.agent.memory import LoopMemory, remember
+from ullage.context.strategies import STRATEGIES
 from ullage.context.strategy import Strategy
 from ullage.errors import ContextUnfixable
 from ullage.events import (
@@ -70,7 +70,7 @@ class Shared:
     system: Callable[[Settings], tuple[SystemBlock, ...]]
     """The system prompt with these settings, its instruction files read."""
     hooks: Sequence[Hook] = ()
-    strategies: tuple[Strategy, ...] = RUNGS
+    strategies: tuple[Strategy, ...] = STRATEGIES
     clock: Callable[[], float] = time.time
     yields: bool = False
     """What a session sets itself wins over the arguments, within what the operator allows."""
@@ -113,7 +113,7 @@ class Work:
     ledger: Ledger
     settings: Settings
     tools: Mapping[str, AgentTool]
-    memory: Memory = field(default_factory=Memory)
+    memory: LoopMemory = field(default_factory=LoopMemory)
     compactions: Compactions = field(default_factory=Compactions)
     stuck: ContextUnfixable | None = None
     """Why the last compaction could not help, where the request can't be sent."""

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from ullage.agent.loop import CallState
-from ullage.context.lineage import Status as WhereStatus
+from ullage.context.lineage import MessageStatus
 from ullage.events import EndReason, PauseReason
 from ullage.meter.reading import Reading
 from ullage.runtime.status import Status
@@ -353,7 +353,7 @@ class Largest(Struct, frozen=True, kw_only=True):
 class PassageLine(Struct, frozen=True, kw_only=True):
     """One thing that happened to a message, or to the summary it went into."""
 
-    status: WhereStatus
+    status: MessageStatus
     compaction: str
     into: str
     why: str
@@ -363,7 +363,7 @@ class Where(Struct, frozen=True, kw_only=True):
     """Where a message is. ``holder`` is the message in view that stands for it; empty where none does."""
 
     message: str
-    status: WhereStatus
+    status: MessageStatus
     holder: str
     pinned: bool
     passages: tuple[PassageLine, ...]

@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from ullage.agent.resting import Copy, Keep
+from ullage.agent.copies import CopiedSession, Keep
 from ullage.errors import StoreUnavailable
 from ullage.events import Imported, QueueLeft
 from ullage.store.failures import failure
-from ullage.store.head import head
+from ullage.store.head import session_head
 from ullage.store.ledger import read, write
 from ullage.store.opening import bring_up_to_date, connect, schema_of, set_mark, tables_of, version_of
 from ullage.store.ownership import mark_of
@@ -73,8 +73,8 @@ def _sessions(work: Transaction, keep: Keep | None) -> list[AdoptedSession]:
 
 def _rest(work: Transaction, session: str, keep: Keep) -> tuple[str, ...]:
     """Bring one session to rest; what it does not have any more."""
-    where = head(work.database, session)
-    copy = Copy()
+    where = session_head(work.database, session)
+    copy = CopiedSession()
     for event in read(work.database, where, after=0):
         copy.add(event)
     resting = copy.resting(keep)

@@ -28,7 +28,7 @@ class UnwritableStore(UllageError):
     """The store's file can't be replaced; the one that was there is unchanged."""
 
 
-class _File(msgspec.Struct, frozen=True, kw_only=True):
+class _CalibrationFile(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     models: dict[str, Learnt]
     """What was learnt, by provider and model, as ``Calibration.models``."""
@@ -39,7 +39,7 @@ class _Version(msgspec.Struct):
 
 
 _of_version: Final = msgspec.json.Decoder(_Version)
-_of_file: Final = msgspec.json.Decoder(_File)
+_of_file: Final = msgspec.json.Decoder(_CalibrationFile)
 
 
 class CalibrationStore:
@@ -79,7 +79,7 @@ class CalibrationStore:
         Raises ``DamagedStore`` and ``UnwritableStore``; in both cases the file is as it was.
         """
         together = self.read().models | learnt.models
-        self._replace(msgspec.json.encode(_File(version=VERSION, models=together)))
+        self._replace(msgspec.json.encode(_CalibrationFile(version=VERSION, models=together)))
         return Calibration(models=together)
 
     def _replace(self, data: bytes) -> None:

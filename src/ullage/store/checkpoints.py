@@ -6,7 +6,7 @@ import sqlite3
 import zlib
 from typing import NamedTuple
 
-from ullage.store.head import Head
+from ullage.store.head import SessionHead
 from ullage.store.rows import LEVEL
 from ullage.store.statements import statements
 from ullage.store.store import Checkpoint
@@ -29,12 +29,12 @@ def pack_checkpoint(checkpoint: Checkpoint) -> PackedCheckpoint:
     return PackedCheckpoint(checkpoint.seq, checkpoint.made_by, is_packed, packed if is_packed else checkpoint.data)
 
 
-def save_checkpoint(work: Transaction, where: Head, packed: PackedCheckpoint) -> None:
+def save_checkpoint(work: Transaction, where: SessionHead, packed: PackedCheckpoint) -> None:
     """See ``Store.save_checkpoint``."""
     work.run("save_checkpoint", where.key, *packed)
 
 
-def read_checkpoint(database: sqlite3.Connection, where: Head, made_by: str) -> Checkpoint | None:
+def read_checkpoint(database: sqlite3.Connection, where: SessionHead, made_by: str) -> Checkpoint | None:
     """See ``Store.checkpoint``."""
     row = database.execute(statements()["checkpoint"], (where.key, made_by)).fetchone()
     if row is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.errors import LedgerError
-from ullage.store.head import Head
+from ullage.store.head import SessionHead
 from ullage.store.rows import pack, unpack
 from ullage.store.statements import statements
 from ullage.store.store import DraftPiece
@@ -34,7 +34,7 @@ class DraftRow(NamedTuple):
     pieces: tuple[DraftPiece, ...]
 
 
-def draft(work: Transaction, where: Head, pieces: Sequence[DraftPiece]) -> None:
+def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -> None:
     """Store pieces. Raises ``LedgerError`` for an offset that was stored before, or offsets that are not in a row."""
     for call, group in groupby(pieces, key=lambda piece: piece.call):
         together = tuple(group)
@@ -47,7 +47,7 @@ def draft(work: Transaction, where: Head, pieces: Sequence[DraftPiece]) -> None:
         work.changes.append(Change(where.session, where.seq, tuple(pieces)))
 
 
-def read_drafts(database: sqlite3.Connection, where: Head, after_row: int = 0) -> Iterator[DraftRow]:
+def read_drafts(database: sqlite3.Connection, where: SessionHead, after_row: int = 0) -> Iterator[DraftRow]:
     """What is stored of the answers under way, in the order of storing."""
     rows = database.execute(statements()["read_drafts"], (where.key, after_row))
     for row, call, first, seq, body in rows:

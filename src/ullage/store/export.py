@@ -17,14 +17,14 @@ from typing import IO, Final, NamedTuple
 
 import msgspec
 
-from ullage.agent.resting import Copy, Keep, keep_nothing
+from ullage.agent.copies import CopiedSession, Keep, keep_nothing
 from ullage.bounds import json_excess
 from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event, Imported
+from ullage.store.blobs import handle_of
 from ullage.store.failures import unusable
-from ullage.store.kept import handle_of
 from ullage.store.store import Store
 
 FORMAT = "ullage-session"
@@ -151,7 +151,7 @@ async def import_file(store: Store, path: Path, session: str = "", *, keep: Keep
     except OSError as problem:
         raise UnreadableInput(f"{path} can't be opened: {problem.strerror or problem}.") from problem
     name = session or read.header.session
-    resting = await asyncio.to_thread(lambda: Copy().add_all(read.events).resting(keep))
+    resting = await asyncio.to_thread(lambda: CopiedSession().add_all(read.events).resting(keep))
     imported = Imported(origin=read.header.session, dropped=resting.dropped)
     await store.create(name, [*read.events, *resting.events, imported], origin=read.header.origin)
     skipped, kept = read.skipped, 0
@@ -169,14 +169,14 @@ async def import_file(store: Store, path: Path, session: str = "", *, keep: Keep
     return Taken(name, len(read.events), kept, tuple(skipped), resting.dropped)
 
 
-class _File(NamedTuple):
+class _ExportFile(NamedTuple):
     header: Header
     events: list[Event]
     kept: dict[str, list[KeptPiece]]
     skipped: list[tuple[int, str]]
 
 
-def _read_file(path: Path) -> _File:
+def _read_file(path: Path) -> _ExportFile:
     with _opened(path) as file:
         header = _header(file, path)
         events: list[Event] = []
@@ -194,7 +194,7 @@ def _read_file(path: Path) -> _File:
             except (UndecodableRow, msgspec.MsgspecError) as problem:
                 torn = not line.endswith(b"\n")
                 skipped.append((number, "torn: the end of the line is missing" if torn else str(problem)))
-    return _File(header, events, kept, skipped)
+    return _ExportFile(header, events, kept, skipped)
 
 
 def _opened(path: Path) -> IO[bytes]:

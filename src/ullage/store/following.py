@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ullage.events import Event
 from ullage.store.drafts import DraftRow, read_drafts
-from ullage.store.head import Head, head
+from ullage.store.head import SessionHead, session_head
 from ullage.store.ledger import read
 from ullage.store.store import DraftPiece
 from ullage.store.transaction import Change
@@ -17,7 +17,7 @@ MOST_READ = 1_000
 """Events that are read at once, so that a long ledger is not held in memory as a whole."""
 
 
-class Seen(NamedTuple):
+class FoundEvents(NamedTuple):
     """What one look into the database found behind a place; ``is_all`` is False when there are more events."""
 
     events: list[Event]
@@ -25,12 +25,12 @@ class Seen(NamedTuple):
     is_all: bool
 
 
-def look(database: sqlite3.Connection, session: str, after: int, after_row: int) -> Seen:
+def look(database: sqlite3.Connection, session: str, after: int, after_row: int) -> FoundEvents:
     """Events behind ``after`` and drafts behind a row. Raises ``SessionNotFound``."""
-    where: Head = head(database, session)
+    where: SessionHead = session_head(database, session)
     events = list(read(database, where, after=after, limit=MOST_READ))
     is_all = len(events) < MOST_READ
-    return Seen(events, list(read_drafts(database, where, after_row)) if is_all else [], is_all)
+    return FoundEvents(events, list(read_drafts(database, where, after_row)) if is_all else [], is_all)
 
 
 class Follower:
@@ -48,7 +48,7 @@ class Follower:
         self._offset = offset
         self._had: dict[str, int] = {}
 
-    def read(self, seen: Seen) -> Iterator[Event | DraftPiece]:
+    def read(self, seen: FoundEvents) -> Iterator[Event | DraftPiece]:
         """What is new in what was looked up, in order."""
         drafts = iter(seen.drafts)
         row = next(drafts, None)

@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import sqlite3
 
-from ullage.agent.resting import Copy, Keep, Resting
+from ullage.agent.copies import CopiedSession, CopyClosure, Keep
 from ullage.errors import LedgerError
 from ullage.events import Event, Forked, QueueLeft
-from ullage.store.head import head
+from ullage.store.head import session_head
 from ullage.store.ledger import create, read, write
 from ullage.store.statements import statements
 from ullage.store.transaction import Transaction
 
 
-def resting_of(database: sqlite3.Connection, origin: str, through: int, keep: Keep) -> Resting:
+def resting_of(database: sqlite3.Connection, origin: str, through: int, keep: Keep) -> CopyClosure:
     """What brings a copy of another's events up to ``through`` to rest. Folds them all. Raises ``SessionNotFound``."""
-    copy = Copy()
-    for event in read(database, head(database, origin), after=0, limit=through):
+    copy = CopiedSession()
+    for event in read(database, session_head(database, origin), after=0, limit=through):
         copy.add(event)
     return copy.resting(keep)
 
 
-def copy_session(work: Transaction, origin: str, session: str, through: int, resting: Resting) -> tuple[Event, ...]:
+def copy_session(work: Transaction, origin: str, session: str, through: int, resting: CopyClosure) -> tuple[Event, ...]:
     """See ``SqliteStore.fork``."""
-    source = head(work.database, origin)
+    source = session_head(work.database, origin)
     if not 0 <= through <= source.seq:
         raise LedgerError(f"Session {origin!r} has no event {through}: its last one is {source.seq}.")
     first = list(read(work.database, source, after=0, limit=1))

@@ -28,13 +28,13 @@ class ProjectGrant(NamedTuple):
     grant: Grant
 
 
-class _File(msgspec.Struct, frozen=True, kw_only=True):
+class _GrantFile(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     grant: Grant
     version: int = 1
 
 
-_decoder: Final = msgspec.json.Decoder(_File)
+_decoder: Final = msgspec.json.Decoder(_GrantFile)
 
 
 class ProjectGrants:
@@ -76,7 +76,7 @@ class ProjectGrants:
                 f"No grant is kept for {root}: Ullage's own data lies in it, so what works there could write grants. "
                 "Allow it for this session instead."
             )
-        data = msgspec.json.encode(_File(root=str(root.resolve()), grant=grant))
+        data = msgspec.json.encode(_GrantFile(root=str(root.resolve()), grant=grant))
         path = self.directory / f"{grant.id}.json"
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -9,7 +9,7 @@ from ullage.errors import SessionNotFound
 from ullage.store.statements import statements
 
 
-class Head(NamedTuple):
+class SessionHead(NamedTuple):
     """Where a session stands. ``now`` is the database's clock, ``expires`` by it the end of the owner's lease."""
 
     session: str
@@ -23,9 +23,9 @@ class Head(NamedTuple):
     now: float
 
 
-def head(database: sqlite3.Connection, session: str) -> Head:
+def session_head(database: sqlite3.Connection, session: str) -> SessionHead:
     """Raises ``SessionNotFound``."""
     row = database.execute(statements()["head"], (session,)).fetchone()
     if row is None:
         raise SessionNotFound(f"There is no session {session!r} in this store.")
-    return Head(session, *row)
+    return SessionHead(session, *row)

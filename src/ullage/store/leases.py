@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ullage.errors import LeaseLost, SessionBusy
-from ullage.store.head import Head, head
+from ullage.store.head import SessionHead, session_head
 from ullage.store.store import Lease
 from ullage.store.transaction import Change, Transaction
 
@@ -40,7 +40,7 @@ def is_dead(owner: str) -> bool:
     return now != start if now else not _exists(int(pid))
 
 
-def acquire(work: Transaction, where: Head, owner: str, ttl_s: float) -> Lease:
+def acquire(work: Transaction, where: SessionHead, owner: str, ttl_s: float) -> Lease:
     """See ``Store.acquire``. Raises ``SessionBusy``."""
     if holder(where) and where.owner != owner:
         raise busy(where)
@@ -48,12 +48,12 @@ def acquire(work: Transaction, where: Head, owner: str, ttl_s: float) -> Lease:
     return Lease(where.session, owner, where.generation + 1)
 
 
-def held(work: Transaction, lease: Lease) -> Head:
+def held(work: Transaction, lease: Lease) -> SessionHead:
     """Where the lease's session stands. Raises ``LeaseLost`` when the lease is not the session's any more.
 
     A lease past its end that nobody has taken over is still good: what matters is that there is no other driver.
     """
-    where = head(work.database, lease.session)
+    where = session_head(work.database, lease.session)
     if (where.owner, where.generation) != (lease.owner, lease.generation):
         taken = f"{where.owner} drives it now" if where.owner else "it was let go"
         raise LeaseLost(
@@ -74,12 +74,12 @@ def release(work: Transaction, lease: Lease) -> None:
         work.changes.append(Change(lease.session))
 
 
-def holder(where: Head) -> str:
+def holder(where: SessionHead) -> str:
     """The living driver of a session; empty when it has none."""
     return where.owner if where.owner and where.expires > where.now and not is_dead(where.owner) else ""
 
 
-def busy(where: Head) -> SessionBusy:
+def busy(where: SessionHead) -> SessionBusy:
     """The refusal that names who drives the session."""
     until = datetime.fromtimestamp(where.expires, UTC).isoformat(timespec="seconds")
     return SessionBusy(

@@ -18,9 +18,9 @@ from ullage.events import (
     SessionStarted,
 )
 from ullage.messages import Message, TextPart
-from ullage.store.head import Head, head
+from ullage.store.head import SessionHead, session_head
 from ullage.store.queue import follow_queue
-from ullage.store.rows import Row, number, to_event, to_row
+from ullage.store.rows import EventRow, number, to_event, to_row
 from ullage.store.statements import statements
 from ullage.store.store import SessionRow
 from ullage.store.transaction import Change, Transaction
@@ -28,7 +28,7 @@ from ullage.store.transaction import Change, Transaction
 TITLE_LENGTH = 80
 
 
-def create(work: Transaction, session: str, origin: str, events: Sequence[Event] = ()) -> Head:
+def create(work: Transaction, session: str, origin: str, events: Sequence[Event] = ()) -> SessionHead:
     """A new, empty session, as old as the first of the events it is made for.
 
     Raises ``CommandRefused`` when the id is taken or is none.
@@ -40,10 +40,10 @@ def create(work: Transaction, session: str, origin: str, events: Sequence[Event]
     now = work.run("now").fetchone()[0]
     created = events[0].at if events and events[0].at else now
     work.run("add_session", session, round(created, 3), round(now, 3), origin)
-    return head(work.database, session)
+    return session_head(work.database, session)
 
 
-def write(work: Transaction, where: Head, events: Sequence[Event], *, strict: bool = True) -> tuple[Event, ...]:
+def write(work: Transaction, where: SessionHead, events: Sequence[Event], *, strict: bool = True) -> tuple[Event, ...]:
     """Put the events behind the session's last one; gives them with their envelopes.
 
     What they say of the queue is held against it: ``CommandRefused`` when a message does not wait (any more). With
@@ -68,7 +68,7 @@ def write(work: Transaction, where: Head, events: Sequence[Event], *, strict: bo
 
 
 def append(
-    work: Transaction, where: Head, events: Sequence[Event], *, after: int, exact: bool, ends_draft: str
+    work: Transaction, where: SessionHead, events: Sequence[Event], *, after: int, exact: bool, ends_draft: str
 ) -> tuple[Event, ...]:
     """See ``Store.append``. Raises ``LedgerError`` when ``after`` is ahead of the ledger."""
     if after > where.seq:
@@ -82,19 +82,19 @@ def append(
     return others + written
 
 
-def read(database: sqlite3.Connection, where: Head, *, after: int, limit: int | None = None) -> Iterator[Event]:
+def read(database: sqlite3.Connection, where: SessionHead, *, after: int, limit: int | None = None) -> Iterator[Event]:
     """Events with a higher number than ``after``, in order."""
     for row in rows(database, where, after=after, limit=limit):
         yield _event(database, where, row)
 
 
-def read_these(database: sqlite3.Connection, where: Head, seqs: Sequence[int]) -> list[Event]:
+def read_these(database: sqlite3.Connection, where: SessionHead, seqs: Sequence[int]) -> list[Event]:
     """The events of these numbers, in order."""
     found = database.execute(statements()["read_these_events"], (where.key, json.dumps(list(seqs))))
-    return [_event(database, where, Row(*row)) for row in found]
+    return [_event(database, where, EventRow(*row)) for row in found]
 
 
-def _event(database: sqlite3.Connection, where: Head, row: Row) -> Event:
+def _event(database: sqlite3.Connection, where: SessionHead, row: EventRow) -> Event:
     """A row's event. Of a damaged row that ended a message's wait, the queue still knows what it said."""
     event = to_event(where.session, row)
     if not isinstance(event, RowDamaged):
@@ -105,11 +105,13 @@ def _event(database: sqlite3.Connection, where: Head, row: Row) -> Event:
     return QueueLeft(session=where.session, seq=event.seq, id=event.id, at=event.at, message_id=left[0], how=left[1])
 
 
-def rows(database: sqlite3.Connection, where: Head, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+def rows(
+    database: sqlite3.Connection, where: SessionHead, *, after: int = 0, limit: int | None = None
+) -> Iterator[EventRow]:
     """The same as they are stored."""
     most = -1 if limit is None else limit
     for row in database.execute(statements()["read_events"], (where.key, after, most)):
-        yield Row(*row)
+        yield EventRow(*row)
 
 
 def sessions(database: sqlite3.Connection, limit: int, before: float | None) -> list[SessionRow]:
@@ -120,11 +122,11 @@ def sessions(database: sqlite3.Connection, limit: int, before: float | None) -> 
 
 def about(database: sqlite3.Connection, session: str) -> SessionRow:
     """Raises ``SessionNotFound``."""
-    head(database, session)
+    session_head(database, session)
     return SessionRow(*database.execute(statements()["about_session"], (session,)).fetchone())
 
 
-def _naming(where: Head, events: Sequence[Event]) -> tuple[str, str]:
+def _naming(where: SessionHead, events: Sequence[Event]) -> tuple[str, str]:
     """Title and model after these events: a given title, else the first that a person said."""
     title, model = where.title, where.model
     for event in events:

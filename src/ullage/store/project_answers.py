@@ -29,14 +29,14 @@ class ProjectAnswer(NamedTuple):
     is_agreed: bool
 
 
-class _File(msgspec.Struct, frozen=True, kw_only=True):
+class _AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
     directory: str
     digest: str
     is_agreed: bool
     version: int = 1
 
 
-_decoder: Final = msgspec.json.Decoder(_File)
+_decoder: Final = msgspec.json.Decoder(_AnswerFile)
 
 
 class ProjectAnswers:
@@ -88,7 +88,7 @@ class ProjectAnswers:
 
     def _write(self, project: Path, digest: str, *, is_agreed: bool) -> None:
         directory = str(project.resolve())
-        data = msgspec.json.encode(_File(directory=directory, digest=digest, is_agreed=is_agreed))
+        data = msgspec.json.encode(_AnswerFile(directory=directory, digest=digest, is_agreed=is_agreed))
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             replace_file(self._path(directory), data + b"\n")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ullage.errors import CommandRefused, WrongType
 from ullage.events import Event, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
-from ullage.store.head import Head
-from ullage.store.rows import Row, is_message, to_event
+from ullage.store.head import SessionHead
+from ullage.store.rows import EventRow, is_message, to_event
 from ullage.store.statements import statements
 from ullage.store.store import QueueKind, QueueState, Receipt
 from ullage.store.transaction import Transaction
@@ -60,7 +60,7 @@ def queued(database: sqlite3.Connection, key: int, message: str) -> Queueing | N
     return None if row is None else Queueing(*row)
 
 
-def send(work: Transaction, where: Head, message: Message, kind: QueueKind) -> tuple[Receipt, Queued | None]:
+def send(work: Transaction, where: SessionHead, message: Message, kind: QueueKind) -> tuple[Receipt, Queued | None]:
     """What ``Store.send`` answers, and the event to write for it: none where the message had been sent before."""
     if not is_message(message):
         raise WrongType(
@@ -82,7 +82,7 @@ def receipt(database: sqlite3.Connection, key: int, message: str, row: Queueing)
     return Receipt(message, place, row.at, row.state, is_new=False)
 
 
-def pending(database: sqlite3.Connection, where: Head) -> list[tuple[Receipt, Message, QueueKind]]:
+def pending(database: sqlite3.Connection, where: SessionHead) -> list[tuple[Receipt, Message, QueueKind]]:
     """What waits, in the order of delivery: those that steer, then those that follow up."""
     waiting = []
     for place, (message, kind, seq, at) in enumerate(database.execute(statements()["pending"], (where.key,)), 1):
@@ -91,10 +91,10 @@ def pending(database: sqlite3.Connection, where: Head) -> list[tuple[Receipt, Me
     return waiting
 
 
-def content(database: sqlite3.Connection, where: Head, seq: int) -> Message | None:
+def content(database: sqlite3.Connection, where: SessionHead, seq: int) -> Message | None:
     """The message that an event of the queue holds; ``None`` where its row is damaged."""
     row = database.execute(statements()["read_event"], (where.key, seq)).fetchone()
-    event = None if row is None else to_event(where.session, Row(*row))
+    event = None if row is None else to_event(where.session, EventRow(*row))
     return event.message if isinstance(event, Queued | QueueEdited) else None
 
 

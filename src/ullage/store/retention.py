@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ullage.store.head import Head, head
+from ullage.store.head import SessionHead, session_head
 from ullage.store.leases import busy, holder
 from ullage.store.transaction import Change, Transaction
 
 _OF_A_SESSION = ("delete_queue", "delete_drafts", "delete_checkpoint", "delete_kept", "delete_events", "delete_session")
 
 
-def delete(work: Transaction, where: Head) -> None:
+def delete(work: Transaction, where: SessionHead) -> None:
     """All of a session, and the kept bytes that no other session has. Raises ``SessionBusy``."""
     if holder(where):
         raise busy(where)
@@ -25,7 +25,7 @@ def delete_unchanged(work: Transaction, age_s: float, most: int) -> list[str]:
     before = work.run("now").fetchone()[0] - age_s
     gone = []
     for (session,) in work.run("unchanged_since", before).fetchall():
-        where = head(work.database, session)
+        where = session_head(work.database, session)
         if not holder(where):
             delete(work, where)
             gone.append(session)

@@ -26,7 +26,7 @@ SHOWN = 200
 _ENVELOPE = ("session", "seq", "id", "at")
 
 
-class Row(NamedTuple):
+class EventRow(NamedTuple):
     """One event as stored. ``name`` is its id where that is not the usual ``e<seq>``."""
 
     seq: int
@@ -51,14 +51,14 @@ def number(events: Iterable[Event], session: str, after: int, now: float) -> tup
     return tuple(filled)
 
 
-def to_row(event: Event) -> Row:
+def to_row(event: Event) -> EventRow:
     """What is stored of a numbered event."""
     name = None if event.id == f"e{event.seq}" else event.id
     if isinstance(event, UnknownEvent):
         bare = msgspec.json.encode(_bare(event.raw))
     else:
         bare = _written(msgspec.structs.replace(event, session="", seq=0, id="", at=0))
-    return Row(event.seq, name, event.at, pack(bare))
+    return EventRow(event.seq, name, event.at, pack(bare))
 
 
 def _written(event: Event) -> bytes:
@@ -88,7 +88,7 @@ def is_message(value: object) -> bool:
     return isinstance(value, Message) and all(isinstance(part, msgspec.Struct) for part in value.parts)
 
 
-def to_json(session: str, row: Row) -> bytes:
+def to_json(session: str, row: EventRow) -> bytes:
     """The event's whole JSON: what ``ullage.encoding.encode`` gives for it, with the envelope at the end.
 
     Raises one of ``DAMAGES`` for a row that is not what was written.
@@ -100,7 +100,7 @@ def to_json(session: str, row: Row) -> bytes:
     return body[:-1] + b"," + envelope[1:]
 
 
-def to_event(session: str, row: Row) -> Event:
+def to_event(session: str, row: EventRow) -> Event:
     """The event of a row; ``RowDamaged`` for bytes that no event is written as."""
     try:
         return decode_event(to_json(session, row))
@@ -112,7 +112,7 @@ DAMAGES: Final = (zlib.error, UndecodableRow, UnicodeError, TypeError, ValueErro
 """What reading a row raises whose columns are not what was written."""
 
 
-def _damaged(session: str, row: Row, problem: Exception) -> RowDamaged:
+def _damaged(session: str, row: EventRow, problem: Exception) -> RowDamaged:
     body: object = row.body
     data = body if isinstance(body, bytes) else str(body).encode("utf-8", "replace")
     name, at = row.name, row.at

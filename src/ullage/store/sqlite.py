@@ -12,18 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ullage.agent.resting import Keep, keep_nothing
+from ullage.agent.copies import Keep, keep_nothing
 from ullage.directories import data_directory
 from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.events import Event, QueueEdited, QueueLeft
 from ullage.messages import Message
-from ullage.store import drafts, kept, leases, ledger, queue
+from ullage.store import blobs, drafts, leases, ledger, queue
 from ullage.store.changes import Subscription, Watchers
 from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_checkpoint
 from ullage.store.failures import UNREADABLE, ReadOnlyStore, damaged, failure
 from ullage.store.following import Follower, look
 from ullage.store.fork import copy_session, resting_of
-from ullage.store.head import head
+from ullage.store.head import session_head
 from ullage.store.opening import open_for_reading
 from ullage.store.retention import delete, delete_unchanged
 from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow
@@ -83,7 +83,7 @@ class SqliteStore:
 
     async def delete(self, session: str) -> None:
         def work(inside: Transaction) -> None:
-            delete(inside, head(inside.database, session))
+            delete(inside, session_head(inside.database, session))
 
         await self._writer.perform(work, durable=True)
         await self._writer.give_room_back()
@@ -110,18 +110,18 @@ class SqliteStore:
 
     async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> list[Event]:
         def work(database: sqlite3.Connection) -> list[Event]:
-            return list(ledger.read(database, head(database, session), after=after, limit=limit))
+            return list(ledger.read(database, session_head(database, session), after=after, limit=limit))
 
         return await self._read(work)
 
     def read_now(self, session: str, seqs: Sequence[int]) -> list[Event]:
-        return self._inside(lambda database: ledger.read_these(database, head(database, session), seqs))
+        return self._inside(lambda database: ledger.read_these(database, session_head(database, session), seqs))
 
     # -- the driver --
 
     async def acquire(self, session: str, owner: str, *, ttl_s: float) -> Lease:
         def work(inside: Transaction) -> Lease:
-            return leases.acquire(inside, head(inside.database, session), owner, ttl_s)
+            return leases.acquire(inside, session_head(inside.database, session), owner, ttl_s)
 
         return await self._writer.perform(work)
 
@@ -152,7 +152,7 @@ class SqliteStore:
 
     async def read_draft(self, session: str, *, call: str = "", after: int = -1) -> list[DraftPiece]:
         def work(database: sqlite3.Connection) -> list[DraftPiece]:
-            rows = drafts.read_drafts(database, head(database, session))
+            rows = drafts.read_drafts(database, session_head(database, session))
             pieces = (piece for row in rows for piece in row.pieces)
             return [piece for piece in pieces if piece.offset > after and call in ("", piece.call)]
 
@@ -163,19 +163,19 @@ class SqliteStore:
         await self._writer.perform(lambda inside: save_checkpoint(inside, leases.held(inside, lease), packed))
 
     async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
-        return await self._read(lambda database: read_checkpoint(database, head(database, session), made_by))
+        return await self._read(lambda database: read_checkpoint(database, session_head(database, session), made_by))
 
     # -- everybody --
 
     async def command(self, session: str, events: Sequence[Event]) -> tuple[Event, ...]:
         def work(inside: Transaction) -> tuple[Event, ...]:
-            return ledger.write(inside, head(inside.database, session), events)
+            return ledger.write(inside, session_head(inside.database, session), events)
 
         return await self._writer.perform(work, durable=True)
 
     async def send(self, session: str, message: Message, kind: QueueKind) -> Receipt:
         def work(inside: Transaction) -> Receipt:
-            where = head(inside.database, session)
+            where = session_head(inside.database, session)
             receipt, queued = queue.send(inside, where, message, kind)
             if queued is not None:
                 ledger.write(inside, where, [queued])
@@ -184,11 +184,11 @@ class SqliteStore:
         return await self._writer.perform(work, durable=True)
 
     async def pending(self, session: str) -> list[tuple[Receipt, Message, QueueKind]]:
-        return await self._read(lambda database: queue.pending(database, head(database, session)))
+        return await self._read(lambda database: queue.pending(database, session_head(database, session)))
 
     async def edit(self, session: str, message: Message) -> Receipt:
         def work(inside: Transaction) -> Receipt:
-            where = head(inside.database, session)
+            where = session_head(inside.database, session)
             ledger.write(inside, where, [QueueEdited(message=message)])
             row = queue.queued(inside.database, where.key, message.id)
             assert row is not None, "an edit of a message that was never queued was written"
@@ -198,7 +198,7 @@ class SqliteStore:
 
     async def withdraw(self, session: str, message_id: str) -> Message:
         def work(inside: Transaction) -> Message:
-            where = head(inside.database, session)
+            where = session_head(inside.database, session)
             row = queue.queued(inside.database, where.key, message_id)
             if row is None or row.state != "pending":
                 raise CommandRefused(queue.no_longer_waits(inside.database, where.key, message_id))
@@ -211,22 +211,22 @@ class SqliteStore:
         return await self._writer.perform(work, durable=True)
 
     async def keep(self, session: str, data: bytes) -> str:
-        handle = await asyncio.get_running_loop().run_in_executor(self._pool, kept.handle_of, data)
+        handle = await asyncio.get_running_loop().run_in_executor(self._pool, blobs.handle_of, data)
 
         def work(inside: Transaction) -> str:
-            return kept.keep(inside, head(inside.database, session), handle, data)
+            return blobs.keep(inside, session_head(inside.database, session), handle, data)
 
         return await self._writer.perform(work)
 
     async def kept(self, session: str, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
         def work(database: sqlite3.Connection) -> bytes:
-            return kept.kept(database, head(database, session), handle, start, size)
+            return blobs.kept(database, session_head(database, session), handle, start, size)
 
         return await self._read(work)
 
     async def handles(self, session: str) -> list[str]:
         """The handles of all that the session keeps. Raises ``SessionNotFound``."""
-        return await self._read(lambda database: kept.handles(database, head(database, session)))
+        return await self._read(lambda database: blobs.handles(database, session_head(database, session)))
 
     @asynccontextmanager
     async def watch(self, session: str) -> AsyncIterator[Subscription]:
@@ -235,7 +235,7 @@ class SqliteStore:
         try:
             with suppress(ReadOnlyStore):
                 await self._writer.open()
-            await self._read(lambda database: head(database, session))
+            await self._read(lambda database: session_head(database, session))
             yield subscription
         finally:
             self._watchers.remove(subscription)

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, NamedTuple, Protocol
 
-from ullage.agent.resting import Keep, keep_nothing
+from ullage.agent.copies import Keep, keep_nothing
 from ullage.events import Event
 from ullage.messages import Message
 

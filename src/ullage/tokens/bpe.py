@@ -110,7 +110,7 @@ def read_token(vocabulary: Encoding, rank: int) -> str:
         return ""
 
 
-class _Memo(dict[int, float]):
+class _TokenWeights(dict[int, float]):
     """Weight by token, filled as tokens come."""
 
     def __init__(self, vocabulary: Encoding, weights: Weights) -> None:
@@ -131,7 +131,7 @@ class BpeCounter:
 
     def __init__(self, tables: Mapping[str, Weights] = BPE) -> None:
         self._tables = tables
-        self._memos: dict[str, _Memo] = {}
+        self._memos: dict[str, _TokenWeights] = {}
         _bindings()
 
     def count(self, text: str, vocabulary: str) -> float:
@@ -144,7 +144,7 @@ class BpeCounter:
             return float(sum(tokenizer.count(piece) for piece in _chunks(text)))
         memo = self._memos.get(vocabulary)
         if memo is None:
-            memo = self._memos[vocabulary] = _Memo(tokenizer, weights)
+            memo = self._memos[vocabulary] = _TokenWeights(tokenizer, weights)
         return sum(sum(map(memo.__getitem__, tokenizer.encode(piece))) for piece in _chunks(text))
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ullage.errors import UnreadableInput
 from ullage.tokens import regression
-from ullage.tokens.observation import UNTOLD, Observation, Older, Seen, terms
+from ullage.tokens.observation import UNTOLD, KeptObservation, Observation, Older, terms
 from ullage.tokens.regression import Fits, Mixture
 
 MEMORY: Final = 32
@@ -95,7 +95,7 @@ class Scales(NamedTuple):
     text: float = 1.0
 
 
-class Correction(NamedTuple):
+class LearntCorrection(NamedTuple):
     """Tokens by which a call is corrected, and how far the correction may be off at 95 of 100."""
 
     tokens: float
@@ -126,7 +126,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     """
 
     n: int = 0
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[KeptObservation, ...] = ()
     fits: Fits = ()
     reverse: Fits = ()
     """What the terms would be, were the rule named ``rule`` inside a tool loop the other way round."""
@@ -137,7 +137,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     after: float = 0.0
     residuals: tuple[Older, ...] = ()
 
-    def correction(self, row: regression.Row, *, kind: str = "") -> Correction:
+    def correction(self, row: regression.TermValues, *, kind: str = "") -> LearntCorrection:
         """What to add to the estimate of a call with these terms (``terms``), and how sure that is."""
         mixture = self._mixture
         _, deviation = mixture.of(row)
@@ -146,7 +146,11 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         if row[1] < KIND_BELOW:
             tokens += self._kind_offsets.get(kind, 0.0)
         doubt = DEVIATIONS * deviation
-        return Correction(tokens, doubt) if len(self.known) >= CORRECTS_FROM else Correction(0.0, hypot(tokens, doubt))
+        return (
+            LearntCorrection(tokens, doubt)
+            if len(self.known) >= CORRECTS_FROM
+            else LearntCorrection(0.0, hypot(tokens, doubt))
+        )
 
     @property
     def ratio(self) -> float:
@@ -175,7 +179,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         return Scales(self._scale(1, of_text=False), self._scale(1, of_text=True)) if self.known else AS_EXPECTED
 
     @cached_property
-    def known(self) -> tuple[Seen, ...]:
+    def known(self) -> tuple[KeptObservation, ...]:
         """What is kept of what was seen, an older store's included."""
         return (*(each.seen for each in self.residuals), *self.seen)[-MEMORY:]
 
@@ -244,14 +248,14 @@ def _turned(flipped: tuple[str, ...], key: str) -> tuple[str, ...]:
     return tuple(each for each in flipped if each != key) if key in flipped else (*flipped, key)
 
 
-def _refitted(known: tuple[Seen, ...], *, is_known: bool) -> Fits:
+def _refitted(known: tuple[KeptObservation, ...], *, is_known: bool) -> Fits:
     fits = regression.start(is_known=is_known)
     for each in known:
         fits = regression.update(fits, each.row, each.residual, _noise(each, AS_EXPECTED, AS_EXPECTED))
     return fits
 
 
-def _noise(seen: Seen, below: Scales, above: Scales) -> float:
+def _noise(seen: KeptObservation, below: Scales, above: Scales) -> float:
     """Standard deviation of what no term explains, as wide as the model's own errors were."""
     text = seen.text * max(below.text, above.text)
     return max(LEAST_NOISE, NOISE * hypot(seen.below * below.wrapping, text))
@@ -261,7 +265,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
     """The state after one more actual. Nothing but the counts of ``n`` grows."""
     n = learnt.n + 1
     actual = max(1, seen.actual)
-    kept = Seen(
+    kept = KeptObservation(
         seen.content,
         seen.residual,
         seen.is_user,
@@ -292,7 +296,7 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
     return _with(state, kept, _noise(kept, learnt.below, learnt.above), is_known=seen.is_known) if seen.sound else state
 
 
-def _turn_is_the_other_way(state: Learnt, seen: Observation, kept: Seen) -> bool:
+def _turn_is_the_other_way(state: Learnt, seen: Observation, kept: KeptObservation) -> bool:
     """Whether the estimate missed by just the reasoning that the rule at a turn's begin put in or left out."""
     hidden = abs(seen.hidden)
     if not seen.is_user or not seen.rule or hidden < FLIP_FROM:
@@ -306,7 +310,7 @@ def _turn_is_the_other_way(state: Learnt, seen: Observation, kept: Seen) -> bool
     return right - regression.likelihood(state.fits, kept.row, seen.residual, noise) > FLIP_AHEAD
 
 
-def _with(state: Learnt, kept: Seen, noise: float, *, is_known: bool) -> Learnt:
+def _with(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool) -> Learnt:
     """The state with one more residual, under the loop's rule as it is and, once that matters, the other way round."""
     seen = (*state.seen, kept)[-MEMORY:]
     reverse = state.reverse
@@ -332,7 +336,7 @@ def _with(state: Learnt, kept: Seen, noise: float, *, is_known: bool) -> Learnt:
     return replace(state, seen=seen, fits=fits, reverse=reverse, flipped=flipped, suspicion=suspicion)
 
 
-def _suspicion(state: Learnt, kept: Seen, noise: float, *, is_known: bool) -> Suspicion:
+def _suspicion(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool) -> Suspicion:
     """With one more residual held against both: all that was learnt, and what the last ones teach by themselves.
 
     Nothing is suspected where they come to the former. That has no use of an interval that its own errors have widened.
@@ -346,7 +350,7 @@ def _suspicion(state: Learnt, kept: Seen, noise: float, *, is_known: bool) -> Su
     return Suspicion(ahead, before.residuals + 1, regression.update(anew, kept.row, kept.residual, expected))
 
 
-def _reversed(seen: Seen) -> Seen:
+def _reversed(seen: KeptObservation) -> KeptObservation:
     return replace(seen, residual=seen.residual + seen.otherwise, otherwise=-seen.otherwise)
 
 

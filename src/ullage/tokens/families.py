@@ -52,7 +52,7 @@ PLAIN: Final = Family(name="plain", framing=c.NOTHING, answering=c.BARE)
 """No constants and no ratio: for an estimator of the application's own, whose word is taken as it is."""
 
 
-class Row(NamedTuple):
+class FamilyRow(NamedTuple):
     """A family and the calls it holds for: a regular expression each for wire, provider and model name."""
 
     family: Family
@@ -70,8 +70,8 @@ def _openai(name: str, framing: Framing, answering: Answering, **more: object) -
     return Family(name=name, framing=framing, answering=answering, **more)  # type: ignore[arg-type]
 
 
-ROWS: Final[tuple[Row, ...]] = (
-    Row(
+ROWS: Final[tuple[FamilyRow, ...]] = (
+    FamilyRow(
         Family(
             name="claude-5",
             vocabulary="claude",
@@ -82,14 +82,14 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         _LATER_CLAUDE,
     ),
-    Row(
+    FamilyRow(
         Family(name="claude", vocabulary="claude", framing=c.CLAUDE, answering=c.CLAUDE_ANSWER, recounts=True),
         "claude",
     ),
-    Row(Family(name="gpt-oss", framing=c.GPT_OSS, answering=c.GENERIC_ANSWER), "gpt-oss"),
-    Row(_openai("gpt-later-responses", c.OPENAI_RESPONSES_LATER, c.GPT_LATER_ANSWER), _GPT_LATER, "responses"),
-    Row(_openai("gpt-later", c.OPENAI_CHAT_LATER, c.GPT_LATER_ANSWER), _GPT_LATER),
-    Row(
+    FamilyRow(Family(name="gpt-oss", framing=c.GPT_OSS, answering=c.GENERIC_ANSWER), "gpt-oss"),
+    FamilyRow(_openai("gpt-later-responses", c.OPENAI_RESPONSES_LATER, c.GPT_LATER_ANSWER), _GPT_LATER, "responses"),
+    FamilyRow(_openai("gpt-later", c.OPENAI_CHAT_LATER, c.GPT_LATER_ANSWER), _GPT_LATER),
+    FamilyRow(
         _openai(
             "gpt-reasoning-responses",
             c.OPENAI_RESPONSES_DROPPED,
@@ -100,7 +100,7 @@ ROWS: Final[tuple[Row, ...]] = (
         _GPT_REASONING,
         "responses",
     ),
-    Row(
+    FamilyRow(
         _openai(
             "gpt-reasoning-vercel",
             c.OPENAI_RESPONSES_DROPPED,
@@ -112,51 +112,55 @@ ROWS: Final[tuple[Row, ...]] = (
         "chat",
         "vercel",
     ),
-    Row(_openai("gpt-reasoning", c.OPENAI_CHAT_REASONING, c.GPT_REASONING_ANSWER), _GPT_REASONING),
-    Row(
+    FamilyRow(_openai("gpt-reasoning", c.OPENAI_CHAT_REASONING, c.GPT_REASONING_ANSWER), _GPT_REASONING),
+    FamilyRow(
         _openai("gpt-4-turbo", c.OPENAI_CHAT, c.GPT_ANSWER, vocabulary="cl100k"),
         r"gpt-3\.5|gpt-35|gpt-4(?!o|\.\d)|davinci",
     ),
-    Row(_openai("gpt-responses", c.OPENAI_RESPONSES, c.GPT_ANSWER), "gpt", "responses"),
-    Row(_openai("gpt", c.OPENAI_CHAT, c.GPT_ANSWER), "gpt"),
-    Row(
+    FamilyRow(_openai("gpt-responses", c.OPENAI_RESPONSES, c.GPT_ANSWER), "gpt", "responses"),
+    FamilyRow(_openai("gpt", c.OPENAI_CHAT, c.GPT_ANSWER), "gpt"),
+    FamilyRow(
         Family(name="gemini-vercel", vocabulary="digits", framing=c.GEMINI_VERCEL, answering=c.BARE),
         "gemini",
         provider="vercel",
     ),
-    Row(
+    FamilyRow(
         Family(name="gemini-vertex", vocabulary="digits", framing=c.GEMINI_VERTEX, answering=c.BARE),
         "gemini",
         provider="vertex",
     ),
-    Row(Family(name="gemini-chat", vocabulary="digits", framing=c.GEMINI_CHAT, answering=c.BARE), "gemini", "chat"),
-    Row(Family(name="gemini-2.0", vocabulary="digits", framing=c.GEMINI_2, answering=c.BARE), r"gemini-(2\.0|1)"),
-    Row(Family(name="gemini-2.5-pro", vocabulary="digits", framing=c.GEMINI_PRO, answering=c.BARE), r"gemini-2\.5-pro"),
-    Row(Family(name="gemini-2.5", vocabulary="digits", framing=c.GEMINI, answering=c.BARE), r"gemini-2\.5"),
-    Row(Family(name="gemini", vocabulary="digits", ratio=0.96, framing=c.GEMINI, answering=c.BARE), "gemini"),
-    Row(Family(name="grok-responses", framing=c.GROK_RESPONSES, answering=c.GROK_ANSWER), "grok", "responses"),
-    Row(
+    FamilyRow(
+        Family(name="gemini-chat", vocabulary="digits", framing=c.GEMINI_CHAT, answering=c.BARE), "gemini", "chat"
+    ),
+    FamilyRow(Family(name="gemini-2.0", vocabulary="digits", framing=c.GEMINI_2, answering=c.BARE), r"gemini-(2\.0|1)"),
+    FamilyRow(
+        Family(name="gemini-2.5-pro", vocabulary="digits", framing=c.GEMINI_PRO, answering=c.BARE), r"gemini-2\.5-pro"
+    ),
+    FamilyRow(Family(name="gemini-2.5", vocabulary="digits", framing=c.GEMINI, answering=c.BARE), r"gemini-2\.5"),
+    FamilyRow(Family(name="gemini", vocabulary="digits", ratio=0.96, framing=c.GEMINI, answering=c.BARE), "gemini"),
+    FamilyRow(Family(name="grok-responses", framing=c.GROK_RESPONSES, answering=c.GROK_ANSWER), "grok", "responses"),
+    FamilyRow(
         Family(name="grok-grpc", framing=c.GROK_CHAT, kept_framing=c.GROK_RESPONSES, answering=c.GROK_ANSWER),
         "grok",
         "grpc",
     ),
-    Row(Family(name="grok", framing=c.GROK_CHAT, answering=c.GROK_ANSWER), "grok"),
-    Row(Family(name="nova", vocabulary="digits", framing=c.NOVA, answering=c.NOVA_ANSWER, recounts=True), "nova"),
-    Row(
+    FamilyRow(Family(name="grok", framing=c.GROK_CHAT, answering=c.GROK_ANSWER), "grok"),
+    FamilyRow(Family(name="nova", vocabulary="digits", framing=c.NOVA, answering=c.NOVA_ANSWER, recounts=True), "nova"),
+    FamilyRow(
         Family(name="mistral", vocabulary="digits", framing=c.MISTRAL, answering=c.GENERIC_ANSWER),
         "mistral|magistral|ministral|codestral|devstral|pixtral",
     ),
-    Row(Family(name="kimi", framing=c.KIMI, answering=c.KIMI_ANSWER), "kimi"),
-    Row(Family(name="glm", vocabulary="digits", framing=c.GLM, answering=c.GLM_ANSWER), "glm"),
-    Row(Family(name="sonar", framing=c.SONAR, answering=c.GENERIC_ANSWER), "sonar"),
-    Row(
+    FamilyRow(Family(name="kimi", framing=c.KIMI, answering=c.KIMI_ANSWER), "kimi"),
+    FamilyRow(Family(name="glm", vocabulary="digits", framing=c.GLM, answering=c.GLM_ANSWER), "glm"),
+    FamilyRow(Family(name="sonar", framing=c.SONAR, answering=c.GENERIC_ANSWER), "sonar"),
+    FamilyRow(
         Family(name="deepseek-r1", framing=c.DEEPSEEK_R1, answering=c.GENERIC_ANSWER, forgets=True),
         r"deepseek.*\br1\b(?!.*distill)",
     ),
-    Row(Family(name="deepseek", framing=c.DEEPSEEK, answering=c.GENERIC_ANSWER), "deepseek(?!.*llama)"),
-    Row(Family(name="qwen", vocabulary="digits", framing=c.QWEN, answering=c.GENERIC_ANSWER), "qwen"),
-    Row(Family(name="command", vocabulary="digits", framing=c.COMMAND, answering=c.GENERIC_ANSWER), "command"),
-    Row(Family(name="llama", framing=c.COMMAND, answering=c.GENERIC_ANSWER), "llama"),
+    FamilyRow(Family(name="deepseek", framing=c.DEEPSEEK, answering=c.GENERIC_ANSWER), "deepseek(?!.*llama)"),
+    FamilyRow(Family(name="qwen", vocabulary="digits", framing=c.QWEN, answering=c.GENERIC_ANSWER), "qwen"),
+    FamilyRow(Family(name="command", vocabulary="digits", framing=c.COMMAND, answering=c.GENERIC_ANSWER), "command"),
+    FamilyRow(Family(name="llama", framing=c.COMMAND, answering=c.GENERIC_ANSWER), "llama"),
 )
 
 

@@ -186,7 +186,7 @@ _OTHER: Final = MediaRule(
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _MediaRow:
     rule: MediaRule
     model: str
     wire: str = ""
@@ -202,34 +202,34 @@ def _read(rule: MediaRule) -> MediaRule:
 
 
 _OPENAI: Final = (
-    _Row(_GPT_4O_MINI, r"gpt-4o-mini"),
-    _Row(_openai(_patches(1.62)), r"gpt-4\.1-mini"),  # n=2
-    _Row(_openai(_patches(2.46)), r"gpt-4\.1-nano"),  # n=1
-    _Row(_openai(_patches(1.72)), r"o4-mini"),  # n=11
-    _Row(_openai(_patches(1.2)), r"gpt-5(\.\d)?-mini"),  # n=7
-    _Row(_openai(_patches(1.5)), r"gpt-5(\.\d)?-nano"),  # n=2
-    _Row(_GPT_54, r"gpt-5\.[4-9]|gpt-[6-9]"),
-    _Row(_GPT_5, r"gpt-5"),
-    _Row(_openai(_tiles(75, 150)), r"(^|/)o[13]"),
-    _Row(_openai(_tiles(65, 129)), r"computer-use"),
-    _Row(_GPT_4O, r"gpt-|chatgpt"),
+    _MediaRow(_GPT_4O_MINI, r"gpt-4o-mini"),
+    _MediaRow(_openai(_patches(1.62)), r"gpt-4\.1-mini"),  # n=2
+    _MediaRow(_openai(_patches(2.46)), r"gpt-4\.1-nano"),  # n=1
+    _MediaRow(_openai(_patches(1.72)), r"o4-mini"),  # n=11
+    _MediaRow(_openai(_patches(1.2)), r"gpt-5(\.\d)?-mini"),  # n=7
+    _MediaRow(_openai(_patches(1.5)), r"gpt-5(\.\d)?-nano"),  # n=2
+    _MediaRow(_GPT_54, r"gpt-5\.[4-9]|gpt-[6-9]"),
+    _MediaRow(_GPT_5, r"gpt-5"),
+    _MediaRow(_openai(_tiles(75, 150)), r"(^|/)o[13]"),
+    _MediaRow(_openai(_tiles(65, 129)), r"computer-use"),
+    _MediaRow(_GPT_4O, r"gpt-|chatgpt"),
 )
 _ROWS: Final = (
-    _Row(_CLAUDE_47, r"opus-(4[-.][789]|[5-9])|(sonnet|haiku)-[5-9]|claude-[5-9]|fable"),
-    _Row(_CLAUDE, r"claude"),
-    _Row(_GEMINI_2, r"gemini-(1|2\.0)"),
-    _Row(_GEMINI_25, r"gemini-2|gemma"),
-    _Row(_GEMINI_3, r"gemini"),
-    *(_Row(_read(row.rule), row.model, "responses") for row in _OPENAI),
+    _MediaRow(_CLAUDE_47, r"opus-(4[-.][789]|[5-9])|(sonnet|haiku)-[5-9]|claude-[5-9]|fable"),
+    _MediaRow(_CLAUDE, r"claude"),
+    _MediaRow(_GEMINI_2, r"gemini-(1|2\.0)"),
+    _MediaRow(_GEMINI_25, r"gemini-2|gemma"),
+    _MediaRow(_GEMINI_3, r"gemini"),
+    *(_MediaRow(_read(row.rule), row.model, "responses") for row in _OPENAI),
     *_OPENAI,
-    _Row(_GROK_43, r"grok", "responses"),
-    _Row(_GROK, r"grok"),
-    _Row(_NOVA, r"nova-"),
-    _Row(_LLAMA_4, r"llama-?4"),
-    _Row(_MISTRAL, r"mistral|pixtral|magistral"),
-    _Row(_QWEN, r"qwen"),
-    _Row(_GPT_4O, r"", provider="openai"),
-    _Row(_GPT_4O, r"", provider="azure"),
+    _MediaRow(_GROK_43, r"grok", "responses"),
+    _MediaRow(_GROK, r"grok"),
+    _MediaRow(_NOVA, r"nova-"),
+    _MediaRow(_LLAMA_4, r"llama-?4"),
+    _MediaRow(_MISTRAL, r"mistral|pixtral|magistral"),
+    _MediaRow(_QWEN, r"qwen"),
+    _MediaRow(_GPT_4O, r"", provider="openai"),
+    _MediaRow(_GPT_4O, r"", provider="azure"),
 )
 
 

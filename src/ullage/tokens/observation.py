@@ -12,7 +12,7 @@ UNTOLD: Final = 10.0
 """Half-width that is taken for a residual that does not say what was expected."""
 
 
-def terms(content: float, *, results: int, is_user: bool, calls: int) -> regression.Row:
+def terms(content: float, *, results: int, is_user: bool, calls: int) -> regression.TermValues:
     """How often each term of the regression is in a call."""
     return 1.0, content, float(results), float(is_user), float(calls), float(results > 1)
 
@@ -51,7 +51,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the model's family was measured."""
 
 
-class Seen(msgspec.Struct, frozen=True, array_like=True):
+class KeptObservation(msgspec.Struct, frozen=True, array_like=True):
     """What is kept of an observation."""
 
     content: float
@@ -67,7 +67,7 @@ class Seen(msgspec.Struct, frozen=True, array_like=True):
     rule: str = ""
 
     @property
-    def row(self) -> regression.Row:
+    def row(self) -> regression.TermValues:
         """How often each term was in it."""
         return terms(self.content, results=self.results, is_user=self.is_user, calls=self.calls)
 
@@ -82,6 +82,6 @@ class Older(msgspec.Struct, frozen=True, array_like=True):
     kind: str = ""
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> KeptObservation:
         """The same as it is kept now."""
-        return Seen(self.content, self.residual, self.is_user, self.kind, 0 if self.is_user else 1)
+        return KeptObservation(self.content, self.residual, self.is_user, self.kind, 0 if self.is_user else 1)

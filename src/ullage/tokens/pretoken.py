@@ -117,7 +117,7 @@ def _script(code: int) -> str:
     return next((name for below, name in _SCRIPTS if code < below), "nX")
 
 
-class _Memo(dict[str, float]):
+class _PieceWeights(dict[str, float]):
     """Weight by piece, filled as pieces come."""
 
     def __init__(self, weights: Weights) -> None:
@@ -138,12 +138,12 @@ class PretokenCounter:
 
     def __init__(self, tables: Mapping[str, Weights] = PRETOKEN) -> None:
         self._tables = tables
-        self._memos: dict[str, _Memo] = {}
+        self._memos: dict[str, _PieceWeights] = {}
 
     def count(self, text: str, vocabulary: str) -> float:
         """Tokens of ``text``, estimated; any string is accepted, lone surrogates included."""
         memo = self._memos.get(vocabulary)
         if memo is None:
-            memo = self._memos[vocabulary] = _Memo(self._tables.get(vocabulary, self._tables["o200k"]))
+            memo = self._memos[vocabulary] = _PieceWeights(self._tables.get(vocabulary, self._tables["o200k"]))
         weigh = memo.__getitem__
         return sum(sum(map(weigh, _PIECES.findall(text, start, start + CHUNK))) for start in range(0, len(text), CHUNK))

@@ -16,19 +16,19 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-Row = tuple[float, float, float, float, float, float]
+TermValues = tuple[float, float, float, float, float, float]
 """How often each term is in a call: the call itself, tokens of counted text, tool results, the begin of a turn, tool
 calls whose answer had to be counted, and more than one result."""
 
 TERMS: Final = 6
-NONE: Final[Row] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NONE: Final[TermValues] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
-MEASURED: Final[Row] = (2.4, 0.02, 1.3, 1.6, 0.5, 1.3)
+MEASURED: Final[TermValues] = (2.4, 0.02, 1.3, 1.6, 0.5, 1.3)
 """Standard deviations of each term's correction where a model counts as its family was measured. Set, with ``TRUSTED``
 and ``UNSHAKEN``, so that recorded conversations came out best when cross-validated (1,222 clean pairs): any of them
 halved or doubled moves the median errors by up to a tenth."""
 
-OTHERWISE: Final[Row] = (15.0, 0.25, 12.0, 12.0, 12.0, 12.0)
+OTHERWISE: Final[TermValues] = (15.0, 0.25, 12.0, 12.0, 12.0, 12.0)
 """The same where it counts otherwise: as wide as families differ from each other (3 to 14 tokens a message, 0.9 to 1.6
 for each token of o200k)."""
 
@@ -51,8 +51,8 @@ class Fit(msgspec.Struct, frozen=True, array_like=True):
 
     evidence: float
     """Logarithm of the likelihood of all that was seen, its prior odds included."""
-    mean: Row
-    spread: tuple[Row, Row, Row, Row, Row, Row]
+    mean: TermValues
+    spread: tuple[TermValues, TermValues, TermValues, TermValues, TermValues, TermValues]
 
 
 Fits = tuple[Fit, ...]
@@ -61,10 +61,10 @@ Fits = tuple[Fit, ...]
 class Mixture(NamedTuple):
     """The suppositions as one, by how much each counts."""
 
-    mean: Row
-    spread: tuple[Row, ...]
+    mean: TermValues
+    spread: tuple[TermValues, ...]
 
-    def of(self, row: Row) -> tuple[float, float]:
+    def of(self, row: TermValues) -> tuple[float, float]:
         """The correction of a call with these terms, and its standard deviation."""
         variance = sum(each * sum(map(mul, line, row)) for each, line in zip(row, self.spread, strict=True) if each)
         return sum(map(mul, self.mean, row)), sqrt(max(0.0, variance))
@@ -79,7 +79,7 @@ def start(*, is_known: bool) -> Fits:
     return Fit(0.0, NONE, _apart(MEASURED)), Fit(log(odds), NONE, _apart(OTHERWISE))
 
 
-def update(fits: Fits, row: Row, residual: float, noise: float) -> Fits:
+def update(fits: Fits, row: TermValues, residual: float, noise: float) -> Fits:
     """The suppositions after one more residual, of which ``noise`` is the standard deviation that no term explains."""
     return tuple(_updated(fit, row, residual, noise) for fit in fits)
 
@@ -89,7 +89,7 @@ def evidence(fits: Fits) -> float:
     return _log_sum([fit.evidence for fit in fits])
 
 
-def likelihood(fits: Fits, row: Row, residual: float, noise: float) -> float:
+def likelihood(fits: Fits, row: TermValues, residual: float, noise: float) -> float:
     """Logarithm of the likelihood that the next residual is this one."""
     told = [fit.evidence + _density(residual - mean, variance) for fit, (mean, variance) in _foretold(fits, row, noise)]
     return _log_sum(told) - evidence(fits)
@@ -119,7 +119,7 @@ def mixture(fits: Fits) -> Mixture:
     return Mixture(mean, spread)
 
 
-def _updated(fit: Fit, row: Row, residual: float, noise: float) -> Fit:
+def _updated(fit: Fit, row: TermValues, residual: float, noise: float) -> Fit:
     leaning = [sum(map(mul, line, row)) for line in fit.spread]
     variance = max(0.0, sum(map(mul, leaning, row)))
     off = residual - sum(map(mul, fit.mean, row))
@@ -139,11 +139,11 @@ def _updated(fit: Fit, row: Row, residual: float, noise: float) -> Fit:
     )
 
 
-def _foretold(fits: Fits, row: Row, noise: float) -> list[tuple[Fit, tuple[float, float]]]:
+def _foretold(fits: Fits, row: TermValues, noise: float) -> list[tuple[Fit, tuple[float, float]]]:
     return [(fit, _mean_and_variance(fit, row, noise)) for fit in fits]
 
 
-def _mean_and_variance(fit: Fit, row: Row, noise: float) -> tuple[float, float]:
+def _mean_and_variance(fit: Fit, row: TermValues, noise: float) -> tuple[float, float]:
     variance = sum(each * sum(map(mul, line, row)) for each, line in zip(row, fit.spread, strict=True))
     return sum(map(mul, fit.mean, row)), max(0.0, variance) + noise * noise
 
@@ -158,12 +158,12 @@ def _log_sum(logarithms: Sequence[float]) -> float:
     return top + log(sum(exp(max(LEAST_LIKELY, each - top)) for each in logarithms))
 
 
-def _apart(deviations: Row) -> tuple[Row, Row, Row, Row, Row, Row]:
+def _apart(deviations: TermValues) -> tuple[TermValues, TermValues, TermValues, TermValues, TermValues, TermValues]:
     lines = [
         _row([each * each if one == other else 0.0 for other in range(TERMS)]) for one, each in enumerate(deviations)
     ]
     return tuple(lines)  # type: ignore[return-value]
 
 
-def _row(values: Sequence[float]) -> Row:
+def _row(values: Sequence[float]) -> TermValues:
     return tuple(values)  # type: ignore[return-value]

@@ -67,7 +67,7 @@ def as_json_schema(schema: Schema) -> str:
 
 def as_words(tool: Declared) -> str:
     """What can be read in a declaration and nothing else: names, descriptions, choices; one a line."""
-    return "\n".join((tool.name, *([tool.description] if tool.description else []), *_Walk(tool.schema).words()))
+    return "\n".join((tool.name, *([tool.description] if tool.description else []), *_SchemaWalk(tool.schema).words()))
 
 
 def as_typescript(tool: Declared) -> str:
@@ -81,7 +81,7 @@ def as_typescript(tool: Declared) -> str:
 
 def as_declaration(tool: Declared) -> str:
     """The declaration in the notation of Gemini 3."""
-    walk = _Walk(tool.schema)
+    walk = _SchemaWalk(tool.schema)
     parameters = f",parameters:{{{walk.notation(tool.schema, 0)}}}" if _properties(tool.schema) else ""
     return f"declaration:{tool.name}{{description:|{tool.description}|{parameters}}}"
 
@@ -96,7 +96,7 @@ class Shape(NamedTuple):
 def shape_of(schema: Schema) -> Shape:
     """The structure of a schema, references followed."""
     fields = nested = 0
-    for _, inner in _Walk(schema).fields(schema, 0):
+    for _, inner in _SchemaWalk(schema).fields(schema, 0):
         fields += 1
         items = inner.get("items")
         nested += bool(_properties(inner)) or (isinstance(items, dict) and bool(_properties(items)))
@@ -175,7 +175,7 @@ def _without(value: object, drop: frozenset[str], depth: int) -> object:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _SchemaWalk:
     """Goes through a schema with its references resolved, never more than ``NODES`` steps."""
 
     root: Schema
@@ -247,10 +247,10 @@ class _TypeScript:
     """Writes one declaration's parameters as a TypeScript type."""
 
     root: Schema
-    walk: _Walk = field(init=False)
+    walk: _SchemaWalk = field(init=False)
 
     def __post_init__(self) -> None:
-        self.walk = _Walk(self.root)
+        self.walk = _SchemaWalk(self.root)
 
     def parameters(self) -> str:
         if not _properties(self.root):

@@ -24,20 +24,20 @@ _RENDER: Final[dict[Style, Callable[[schemas.Declared], str]]] = {
 }
 
 
-class Line(NamedTuple):
+class LinearCorrection(NamedTuple):
     """A count corrected: a share of it and an offset."""
 
     slope: float
     offset: float = 0.0
 
 
-_PRETOKEN: Final[Mapping[str, Line]] = {
-    "json": Line(0.967, -3.7),
-    "typescript": Line(0.955),
-    "words": Line(0.953),
-    "declaration": Line(1.05, 0.7),
-    "answer json": Line(0.946, -1.3),
-    "answer harmony": Line(0.922, -1.2),
+_PRETOKEN: Final[Mapping[str, LinearCorrection]] = {
+    "json": LinearCorrection(0.967, -3.7),
+    "typescript": LinearCorrection(0.955),
+    "words": LinearCorrection(0.953),
+    "declaration": LinearCorrection(1.05, 0.7),
+    "answer json": LinearCorrection(0.946, -1.3),
+    "answer harmony": LinearCorrection(0.922, -1.2),
 }
 """How the pretoken estimator counts rendered declarations (n=264) and schemas (n=50) against o200k: what stands around
 the words is always the same, and its pieces weigh otherwise there than in prose."""
@@ -80,14 +80,14 @@ UNKNOWN_HOSTED: Final = 300.0
 """For a hosted tool of another kind; the interval says how little is known."""
 
 
-class Choice(NamedTuple):
+class ToolChoice(NamedTuple):
     """What ``tool_choice`` asks for, in any wire's spelling."""
 
     mode: Literal["auto", "none", "forced", "named"] = "auto"
     name: str = ""
 
 
-AUTO: Final = Choice()
+AUTO: Final = ToolChoice()
 
 
 class ToolsCost(NamedTuple):
@@ -141,7 +141,7 @@ def tools_cost(
     family: Family,
     counter: TextCounter,
     *,
-    choice: Choice = AUTO,
+    choice: ToolChoice = AUTO,
     system: str = "",
 ) -> ToolsCost:
     """What the tools of one request cost. ``system`` is the system prompt, which some templates append the tools to.
@@ -190,7 +190,7 @@ def _hosted(kind: str) -> float:
     return next((row.tokens for row in _HOSTED if row.kind.search(kind.lower())), UNKNOWN_HOSTED)
 
 
-def read_choice(params: Mapping[str, object]) -> Choice:
+def read_choice(params: Mapping[str, object]) -> ToolChoice:
     """``tool_choice`` of any wire: OpenAI's and Anthropic's, Bedrock's ``toolChoice``, Gemini's ``toolConfig``."""
     found = next(
         (params[key] for key in ("tool_choice", "toolChoice", "toolConfig", "function_call") if params.get(key)), None
@@ -198,14 +198,14 @@ def read_choice(params: Mapping[str, object]) -> Choice:
     if isinstance(found, dict):
         return _choice_of(found)
     if not isinstance(found, str):
-        return Choice()
+        return ToolChoice()
     word = found.lower()
     if word in {"required", "any"}:
-        return Choice("forced")
-    return Choice("none") if word == "none" else Choice()
+        return ToolChoice("forced")
+    return ToolChoice("none") if word == "none" else ToolChoice()
 
 
-def _choice_of(found: Mapping[str, object]) -> Choice:
+def _choice_of(found: Mapping[str, object]) -> ToolChoice:
     inner = found.get("functionCallingConfig")
     if isinstance(inner, dict):
         found = inner
@@ -214,10 +214,10 @@ def _choice_of(found: Mapping[str, object]) -> Choice:
     tool = found.get("function", found.get("tool", found))
     name = tool.get("name") if isinstance(tool, dict) else None
     if isinstance(name, str) and name:
-        return Choice("named", name)
+        return ToolChoice("named", name)
     if word in {"any", "required"} or "any" in found:
-        return Choice("forced")
-    return Choice("none") if word == "none" else Choice()
+        return ToolChoice("forced")
+    return ToolChoice("none") if word == "none" else ToolChoice()
 
 
 class AnswerFormat(NamedTuple):

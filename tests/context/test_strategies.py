@@ -3,31 +3,31 @@ from typing import cast
 
 import pytest
 
-from tests.context.sessions import FakeModel, climbed, fold_of, reported, turns, words
+from tests.context.sessions import FakeModel, attempted, fold_of, reported, turns, words
 from tests.meter.session import answer, result, said
-from ullage.context.ladder import MOST_CALLS, RUNGS, Climb, Commit, Ladder, Stuck
 from ullage.context.situation import Situation
+from ullage.context.strategies import MOST_CALLS, STRATEGIES, Attempt, Commit, Strategies, Stuck
 from ullage.context.strategy import Ask, Candidate, Declined, Proposal
 from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, MessageAdded
 from ullage.messages import ImagePart, Message, TextPart
 
 
 def end(situation: Situation, model: FakeModel | None = None) -> Commit | Stuck:
-    return climbed(situation, model or FakeModel()).end
+    return attempted(situation, model or FakeModel()).end
 
 
-def rung(situation: Situation, model: FakeModel | None = None) -> str:
+def committed_by(situation: Situation, model: FakeModel | None = None) -> str:
     ended = end(situation, model)
     assert isinstance(ended, Commit), ended
     limit = situation.fold.denominators.input_limit
     assert limit is not None and situation.fold.forecast().high <= limit
-    return ended.rung
+    return ended.strategy
 
 
 def test_at_the_point_it_summarises_on_top_of_the_current_request() -> None:
     model = FakeModel()
     situation = Situation(fold=fold_of(*turns(25, size=200)))
-    assert rung(situation, model) == "summary"
+    assert committed_by(situation, model) == "summary"
     assert [ask.extends for ask in model.calls] == [True]
     shown = model.calls[0].messages[:-1]
     assert shown == situation.messages[: len(shown)]
@@ -36,7 +36,7 @@ def test_at_the_point_it_summarises_on_top_of_the_current_request() -> None:
 @pytest.mark.slow
 def test_ten_times_the_window_is_summarised_in_bounded_pieces() -> None:
     model = FakeModel()
-    assert rung(Situation(fold=fold_of(*turns(600, size=200)), trigger="limit"), model) == "pieces"
+    assert committed_by(Situation(fold=fold_of(*turns(600, size=200)), trigger="limit"), model) == "pieces"
     assert 1 <= len(model.calls) <= 6
     assert all(ask.tokens + ask.max_output <= 16_000 for ask in model.calls)
 
@@ -53,32 +53,32 @@ def test_ten_times_the_window_is_summarised_in_bounded_pieces() -> None:
 )
 def test_whatever_is_wrong_with_every_summary_a_digest_ends_it_within_three_calls(model: FakeModel) -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
-    assert rung(situation, model) == "digest"
+    assert committed_by(situation, model) == "digest"
     assert len(model.calls) <= 3
 
 
 @pytest.mark.slow
 def test_one_message_of_five_million_characters_is_cut_to_head_and_tail() -> None:
-    assert rung(Situation(fold=fold_of(said("u", "hello " * 833_334)), trigger="limit")) in ("trim", "drop")
+    assert committed_by(Situation(fold=fold_of(said("u", "hello " * 833_334)), trigger="limit")) in ("trim", "drop")
 
 
 @pytest.mark.slow
 def test_one_result_of_three_million_characters_is_cut_to_head_and_tail() -> None:
     messages = (said("u", "go"), answer("a", calls=1), result("r", "a-0", "some text " * 300_000))
-    assert rung(Situation(fold=fold_of(*messages), trigger="limit")) == "trim"
+    assert committed_by(Situation(fold=fold_of(*messages), trigger="limit")) == "trim"
 
 
 def test_five_hundred_images_become_few_enough() -> None:
     images = [
         Message(id=f"i{n}", role="user", parts=(ImagePart(id=f"i{n}.1", width=900, height=900),)) for n in range(500)
     ]
-    rung(Situation(fold=fold_of(*images, said("u", "what is it?")), trigger="limit", image_limit=100))
+    committed_by(Situation(fold=fold_of(*images, said("u", "what is it?")), trigger="limit", image_limit=100))
 
 
 def test_two_hundred_pinned_messages_stay_and_the_rest_gets_smaller() -> None:
     pins = [said(f"p{n}", words(8, n)) for n in range(200)]
     situation = Situation(fold=fold_of(*pins, *turns(40, size=100)), pins=frozenset(pin.id for pin in pins))
-    rung(situation)
+    committed_by(situation)
     assert all(situation.fold.view.entries[pin.id].message == pin for pin in pins)
 
 
@@ -130,7 +130,7 @@ def test_a_small_session_is_not_compacted_in_vain_and_loses_nothing() -> None:
 
 
 def test_the_events_of_a_change_begin_with_its_start_and_hold_its_numbers() -> None:
-    outcome = climbed(Situation(fold=fold_of(*turns(25, size=200)), snapshot="s1"), FakeModel())
+    outcome = attempted(Situation(fold=fold_of(*turns(25, size=200)), snapshot="s1"), FakeModel())
     started, committed = outcome.events[0], next(e for e in outcome.events if isinstance(e, CompactionCommitted))
     assert isinstance(started, CompactionStarted) and started.snapshot == "s1" and started.history
     assert committed.before is not None and committed.after == outcome.fold.forecast().tokens
@@ -147,7 +147,7 @@ def test_a_strategy_that_asks_for_more_calls_than_it_announced_is_passed_over() 
             return Ask((), (), 1, 1)
 
     model = FakeModel()
-    ended = climbed(Situation(fold=fold_of(*turns(2))), model, Ladder((Greedy(),))).end
+    ended = attempted(Situation(fold=fold_of(*turns(2))), model, Strategies((Greedy(),))).end
     assert isinstance(ended, Stuck)
     assert len(model.calls) == 2
 
@@ -193,13 +193,13 @@ def torn() -> object:
         (Broken(raising(RecursionError("for ever"))), "for ever"),
         (Broken(lambda: None), "NoneType, which is no proposal"),
         (Broken(torn), "raised AttributeError"),
-        (Broken(lambda: Ask((), (), 1, 1), raising(KeyError("calls"))), "more calls than it said"),
+        (Broken(lambda: Ask((), (), 1, 1), raising(KeyError("calls"))), "more calls than it announced"),
     ],
 )
 def test_a_strategy_that_raises_is_passed_over_and_the_ones_below_it_help(broken: Broken, said: str) -> None:
     situation = Situation(fold=fold_of(*turns(25, size=200)))
-    outcome = climbed(situation, FakeModel(), Ladder((broken, *RUNGS)))
-    assert isinstance(outcome.end, Commit) and outcome.end.rung == "summary"
+    outcome = attempted(situation, FakeModel(), Strategies((broken, *STRATEGIES)))
+    assert isinstance(outcome.end, Commit) and outcome.end.strategy == "summary"
     rolled = [each for each in outcome.events if isinstance(each, CompactionRolledBack)]
     assert [(each.rung, each.reason) for each in rolled][:1] == [("broken", "failed")]
     assert said in rolled[0].note
@@ -209,20 +209,20 @@ def test_a_strategy_that_asks_for_ever_gets_a_bounded_number_of_calls() -> None:
     model = FakeModel()
     endless = Broken(lambda: Ask((), (), 1, 1), 10**9)
     situation = Situation(fold=fold_of(*turns(25, size=200)))
-    ladder = Ladder((endless, *RUNGS))
-    assert isinstance(climbed(situation, model, ladder).end, Commit)
-    assert len(model.calls) <= ladder.calls_at_most(situation) <= MOST_CALLS + 7
+    strategies = Strategies((endless, *STRATEGIES))
+    assert isinstance(attempted(situation, model, strategies).end, Commit)
+    assert len(model.calls) <= strategies.calls_at_most(situation) <= MOST_CALLS + 7
 
 
 def test_without_strategies_nothing_happens() -> None:
-    assert isinstance(Ladder(()).next(Situation(fold=fold_of()), Climb()), Stuck)
+    assert isinstance(Strategies(()).next(Situation(fold=fold_of()), Attempt()), Stuck)
     assert Declined("nothing_to_do").note == ""
 
 
 def test_a_short_conversation_is_summarised_when_asked_and_one_with_nothing_to_gain_says_so() -> None:
     short = Situation(fold=fold_of(*turns(16, size=200), window=200_000), trigger="asked")
     assert short.sizes.messages < 10_000
-    assert rung(short) == "summary"
+    assert committed_by(short) == "summary"
     tiny = end(Situation(fold=fold_of(*turns(2), window=200_000), trigger="asked"))
     assert isinstance(tiny, Stuck) and tiny.error is None
     last = tiny.events[-1]

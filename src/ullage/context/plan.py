@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ullage.context.budget import Aim, aim_of
-from ullage.context.carrying import carrier, own_tokens, rules_room
-from ullage.context.keep import REQUEST_SHARE, Kept, keep
-from ullage.context.proof import Verdict, prove
+from ullage.context.keeping import REQUEST_SHARE, KeptMessages, keep
+from ullage.context.proof import ProofResult, prove
 from ullage.context.situation import Situation
+from ullage.context.summary_message import own_tokens, rules_room, summary_message
 from ullage.events import CompactionCommitted, DroppedMessage
 from ullage.messages import Message, TextPart
 from ullage.usage import Usage
@@ -23,9 +23,9 @@ SHARES: Final = (1.0, 0.6, 0.3, 0.0)
 class Plan(NamedTuple):
     """What stays, what leaves, and that the result would pass the proof with a summary of full length."""
 
-    kept: Kept
+    kept: KeptMessages
     leaving: tuple[Message, ...]
-    verdict: Verdict
+    verdict: ProofResult
 
 
 def plan_for(situation: Situation, share: float | None = None) -> Plan:
@@ -59,7 +59,7 @@ def _plan(situation: Situation, aim: Aim, newest: float, share: float) -> Plan:
     return Plan(kept, leaving, prove(situation, whole))
 
 
-def kept_for(situation: Situation, aim: Aim, length: float, newest: float, share: float = 1.0) -> Kept:
+def kept_for(situation: Situation, aim: Aim, length: float, newest: float, share: float = 1.0) -> KeptMessages:
     """What stays beside a summary of that length, ``newest`` of the messages among it, in ``share`` of the room."""
     around = situation.sizes.fixed + length + 0.5 * rules_room(aim.window)
     room = share * max(0.0, aim.goal - around)
@@ -75,7 +75,7 @@ def kept_for(situation: Situation, aim: Aim, length: float, newest: float, share
 
 def committed(
     situation: Situation,
-    kept: Kept,
+    kept: KeptMessages,
     leaving: Sequence[Message],
     *,
     text: str,
@@ -88,7 +88,7 @@ def committed(
     ``usage`` is that of the call whose whole visible answer the text is.
     """
     window = aim_of(situation).window
-    made = carrier(situation, text, leaving, window=window, usage=usage)
+    made = summary_message(situation, text, leaving, window=window, usage=usage)
     lost = {each.id for each in dropped}
     return CompactionCommitted(
         compaction=situation.compaction,

@@ -6,7 +6,7 @@ import sqlite3
 from hashlib import sha256
 
 from ullage.errors import SessionNotFound
-from ullage.store.head import Head
+from ullage.store.head import SessionHead
 from ullage.store.statements import statements
 from ullage.store.transaction import Transaction
 
@@ -16,14 +16,14 @@ def handle_of(data: bytes) -> str:
     return sha256(data).hexdigest()[:32]
 
 
-def keep(work: Transaction, where: Head, handle: str, data: bytes) -> str:
+def keep(work: Transaction, where: SessionHead, handle: str, data: bytes) -> str:
     """See ``Store.keep``."""
     work.run("add_blob", handle, data)
     work.run("keep", where.key, handle)
     return handle
 
 
-def kept(database: sqlite3.Connection, where: Head, handle: str, start: int, size: int | None) -> bytes:
+def kept(database: sqlite3.Connection, where: SessionHead, handle: str, start: int, size: int | None) -> bytes:
     """See ``Store.kept``; only what is asked for is read."""
     row = database.execute(statements()["kept"], (where.key, handle)).fetchone()
     if row is None:
@@ -34,6 +34,6 @@ def kept(database: sqlite3.Connection, where: Head, handle: str, start: int, siz
         return blob.read(len(blob) - first if size is None else max(size, 0))
 
 
-def handles(database: sqlite3.Connection, where: Head) -> list[str]:
+def handles(database: sqlite3.Connection, where: SessionHead) -> list[str]:
     """The handles of all that a session keeps."""
     return [row[0] for row in database.execute(statements()["kept_handles"], (where.key,))]

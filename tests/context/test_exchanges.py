@@ -1,10 +1,10 @@
 from tests.meter.session import answer, result, said
-from ullage.context.cuts import blocks, is_request, latest_request
+from ullage.context.exchanges import exchanges, is_request, latest_request
 from ullage.messages import Message, ReasoningPart, TextPart
 
 
 def ids(*messages: Message) -> list[tuple[str, ...]]:
-    return [block.ids for block in blocks(messages)]
+    return [block.ids for block in exchanges(messages)]
 
 
 def test_an_answer_and_its_results_are_one_block() -> None:
@@ -25,7 +25,7 @@ def test_a_call_id_used_twice_is_answered_in_its_own_block() -> None:
 
 
 def test_open_calls_are_named() -> None:
-    block = blocks((answer("a", calls=2), result("r", "a-0", "x")))[0]
+    block = exchanges((answer("a", calls=2), result("r", "a-0", "x")))[0]
     assert block.open == {"a-1"}
 
 

@@ -1,6 +1,6 @@
 from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import answer, result, said
-from ullage.context.keep import keep, must_stay
+from ullage.context.keeping import keep, must_stay
 from ullage.context.situation import Situation
 from ullage.messages import ImagePart, Message, TextPart
 

@@ -1,6 +1,6 @@
 from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import said
-from ullage.context.committing import committed, plan_for
+from ullage.context.plan import committed, plan_for
 from ullage.context.situation import Situation
 from ullage.events import DroppedMessage
 

@@ -32,14 +32,14 @@ COPIED: Final = "Not run: this session was copied before this call was started."
 ENDED: Final = "The session was copied while this turn was unfinished."
 
 
-class Resting(NamedTuple):
+class CopyClosure(NamedTuple):
     """``events`` bring the copy to rest. ``dropped`` names, for a person, what it does not have."""
 
     events: tuple[Event, ...]
     dropped: tuple[str, ...]
 
 
-class Copy:
+class CopiedSession:
     """A fold of the events that are copied."""
 
     def __init__(self) -> None:
@@ -57,21 +57,21 @@ class Copy:
             case _:
                 pass
 
-    def add_all(self, events: Iterable[Event]) -> Copy:
+    def add_all(self, events: Iterable[Event]) -> CopiedSession:
         """Take in these events, in order."""
         for event in events:
             self.add(event)
         return self
 
-    def resting(self, keep: Keep) -> Resting:
+    def resting(self, keep: Keep) -> CopyClosure:
         """What brings these events to rest."""
         events, dropped = list[Event](), list[str]()
         for part in (self._work(), self._tools(), self._turn(), self._queue(), self._grants(), self._settings(keep)):
             events += part.events
             dropped += part.dropped
-        return Resting(tuple(events), tuple(dropped))
+        return CopyClosure(tuple(events), tuple(dropped))
 
-    def _work(self) -> Resting:
+    def _work(self) -> CopyClosure:
         """Model calls and a compaction in progress."""
         events: list[Event] = []
         dropped: list[str] = []
@@ -81,16 +81,16 @@ class Copy:
         for call, purpose in self._calls.items():
             events.append(CallEnded(call=call, purpose=purpose, outcome="cancelled", error="the session was copied"))
             dropped.append(f"a model call in progress ({purpose})")
-        return Resting(tuple(events), tuple(dropped))
+        return CopyClosure(tuple(events), tuple(dropped))
 
-    def _tools(self) -> Resting:
+    def _tools(self) -> CopyClosure:
         """Tool calls without a result, and with them the answers to questions for approval."""
         events: list[Event] = []
         for call in self.loop.open:
             events += _closed(call)
-        return Resting(tuple(events), tuple(f"an open call of {call.name}" for call in self.loop.open))
+        return CopyClosure(tuple(events), tuple(f"an open call of {call.name}" for call in self.loop.open))
 
-    def _turn(self) -> Resting:
+    def _turn(self) -> CopyClosure:
         """The turn, and commands that wait for a driver."""
         loop, events, dropped = self.loop, list[Event](), list[str]()
         if loop.turn:
@@ -100,27 +100,27 @@ class Copy:
             events.append(Cancelled())
             dropped += ["a cancel"] if loop.cancel else []
             dropped += ["a requested compaction"] if loop.compact_asked is not None else []
-        return Resting(tuple(events), tuple(dropped))
+        return CopyClosure(tuple(events), tuple(dropped))
 
-    def _queue(self) -> Resting:
+    def _queue(self) -> CopyClosure:
         names = [one.message.id for one in self.loop.queue]
         events = tuple(QueueLeft(message_id=name, how="returned") for name in names)
-        return Resting(events, tuple(f"the queued message {name}" for name in names))
+        return CopyClosure(events, tuple(f"the queued message {name}" for name in names))
 
-    def _grants(self) -> Resting:
+    def _grants(self) -> CopyClosure:
         """What a person allowed in advance."""
         events = tuple(GrantRevoked(grant=one.id) for one in self.loop.grants)
-        return Resting(events, tuple(f"the grant for {_granted(one)}" for one in self.loop.grants))
+        return CopyClosure(events, tuple(f"the grant for {_granted(one)}" for one in self.loop.grants))
 
-    def _settings(self, keep: Keep) -> Resting:
+    def _settings(self, keep: Keep) -> CopyClosure:
         """The session's own settings that are not kept are taken back."""
         own = self.loop.settings
         kept = keep(own)
         changes = {name: kept.get(name) for name, value in own.items() if kept.get(name) != value}
         if not changes:
-            return Resting((), ())
+            return CopyClosure((), ())
         dropped = [f"the setting {name}" + (" in part" if name in kept else "") for name in changes]
-        return Resting((SettingsChanged(settings=changes),), tuple(dropped))
+        return CopyClosure((SettingsChanged(settings=changes),), tuple(dropped))
 
 
 def _closed(call: OpenCall) -> list[Event]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
 
 
-class Block(NamedTuple):
+class HistoryExchange(NamedTuple):
     """Messages that stay or leave together. ``open`` holds the ids of its calls that have no result."""
 
     messages: tuple[Message, ...]
@@ -33,7 +33,7 @@ class _Group:
         self.open: list[str] = []
 
 
-def blocks(messages: Iterable[Message]) -> tuple[Block, ...]:
+def exchanges(messages: Iterable[Message]) -> tuple[HistoryExchange, ...]:
     """The history in blocks, in order; together they hold every message once.
 
     A result belongs to the newest answer that still waits for it, wherever it stands: everything between the two goes
@@ -52,7 +52,7 @@ def blocks(messages: Iterable[Message]) -> tuple[Block, ...]:
             groups[home].messages.append(message)
         if message.role == "assistant":
             groups[-1].open += [part.call_id for part in message.of_type(ToolCallPart)]
-    return tuple(Block(tuple(group.messages), frozenset(group.open)) for group in groups)
+    return tuple(HistoryExchange(tuple(group.messages), frozenset(group.open)) for group in groups)
 
 
 def _home(groups: Sequence[_Group], message: Message) -> int | None:

@@ -28,7 +28,7 @@ RULES_MOST: Final = 2_000
 """The block of rules may take 4 % of the window, at most 2,000 tokens."""
 
 
-class Carrier(NamedTuple):
+class SummaryMessage(NamedTuple):
     """A summary message, and its length where the call that wrote its text reported it."""
 
     message: Message
@@ -55,14 +55,14 @@ def own_tokens(situation: Situation, parts: Iterable[TextPart]) -> float:
     return situation.fold.text_ratio * sum(situation.count(part.text) for part in parts)
 
 
-def carrier(
+def summary_message(
     situation: Situation,
     text: str,
     leaving: Iterable[Message],
     *,
     window: int | None,
     usage: Usage | None = None,
-) -> Carrier:
+) -> SummaryMessage:
     """The message for a text, with the rules of the messages that leave.
 
     With ``usage`` the text is the whole visible answer of that call, and its reported length is taken for it.
@@ -75,12 +75,12 @@ def carrier(
     body = TextPart(id=text_part_id(name), text=text)
     message = Message(id=name, role="user", origin="summary", parts=(*parts, body))
     if usage is None or usage.answer is None or not usage.verified or usage.placeholder:
-        return Carrier(message, None)
+        return SummaryMessage(message, None)
     said = usage.answer - (usage.reasoning or 0)
     around = own_tokens(situation, parts)
     estimate = situation.count(text)
     plausible = 0.5 * estimate <= said <= 2 * estimate
-    return Carrier(message, round(said + around) if plausible else None)
+    return SummaryMessage(message, round(said + around) if plausible else None)
 
 
 def earlier_text(messages: Iterable[Message]) -> str:

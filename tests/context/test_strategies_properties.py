@@ -5,12 +5,12 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from tests.context.histories import history
-from tests.context.sessions import Outcome, climbed
+from tests.context.sessions import Outcome, attempted
 from ullage.codec.repair import repair
 from ullage.context.budget import aim_of
-from ullage.context.keep import must_stay
-from ullage.context.ladder import Call, Climb, Commit, Ladder, Stuck
+from ullage.context.keeping import must_stay
 from ullage.context.proof import PAIRING
+from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
 from ullage.context.view import in_view
 from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, Pruned
 from ullage.messages import Message, Request, TextPart, ToolResultPart
@@ -20,7 +20,7 @@ seeds = st.integers(0, 2**32)
 
 
 class Run:
-    """One climb, and what was there before it."""
+    """One attempt, and what was there before it."""
 
     def __init__(self, seed: int) -> None:
         self.history = history(seed)
@@ -30,8 +30,8 @@ class Run:
         self.aim = aim_of(self.situation)
         self.stays = must_stay(self.situation)
         self.torn = torn(self.situation.fold)
-        self.most = Ladder().calls_at_most(self.situation)
-        self.outcome: Outcome = climbed(self.situation, self.history.model)
+        self.most = Strategies().calls_at_most(self.situation)
+        self.outcome: Outcome = attempted(self.situation, self.history.model)
         self.after = {entry.message.id: entry.message for entry in self.outcome.fold.view}
         note(f"{self.situation.trigger} {self.outcome.end}")
 
@@ -171,7 +171,7 @@ def test_looking_changes_nothing(seed: int) -> None:
     run = history(seed)
     fold = run.situation.fold
     before = fold.forecast(), fold.view.digest
-    climb = Climb()
-    while isinstance(step := Ladder().next(run.situation, climb), Call):
-        climb = step.climb.answered(run.model(step.ask))
+    attempt = Attempt()
+    while isinstance(step := Strategies().next(run.situation, attempt), AskModel):
+        attempt = step.attempt.answered(run.model(step.ask))
     assert (fold.forecast(), fold.view.digest) == before

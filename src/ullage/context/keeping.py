@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from ullage.context.costs import count_images
-from ullage.context.cuts import Block, is_request
+from ullage.context.exchanges import HistoryExchange, is_request
 from ullage.context.shorten import shortened, with_newest_media
 from ullage.context.situation import Situation
 from ullage.messages import Message, ToolCallPart
@@ -18,7 +18,7 @@ TASK_SHARE: Final = 0.3
 """Share of the room that earlier requests of the unfinished task may take."""
 
 
-class Kept(NamedTuple):
+class KeptMessages(NamedTuple):
     """Ids that stay, each with why, and those of them whose content gets shorter."""
 
     why: Mapping[str, str]
@@ -39,7 +39,7 @@ def must_stay(situation: Situation) -> dict[str, str]:
     why: dict[str, str] = {}
     request = situation.request
     leading = True
-    for block in situation.blocks:
+    for block in situation.exchanges:
         for message in block.messages:
             leading = leading and message.role == "system"
             reason = _reason(situation, block, message, is_leading=leading, is_latest=message is request)
@@ -48,20 +48,22 @@ def must_stay(situation: Situation) -> dict[str, str]:
     return why
 
 
-def _reason(situation: Situation, block: Block, message: Message, *, is_leading: bool, is_latest: bool) -> str:
+def _reason(
+    situation: Situation, block: HistoryExchange, message: Message, *, is_leading: bool, is_latest: bool
+) -> str:
     if is_leading:
         return "system prompt"
     if message.id in situation.pins:
         return "pinned"
     if is_latest:
         return "latest request"
-    if block.open and block is situation.blocks[-1]:
+    if block.open and block is situation.exchanges[-1]:
         return "open call"
     waits = any(part.call_id in situation.waiting for part in message.of_type(ToolCallPart))
     return "open call" if waits else ""
 
 
-def keep(situation: Situation, *, room: float, tail: float, request_room: float | None = None) -> Kept:
+def keep(situation: Situation, *, room: float, tail: float, request_room: float | None = None) -> KeptMessages:
     """What stays, in at most about ``room`` tokens of messages, ``tail`` of them for the newest exchanges.
 
     In this order: what must stay; results the model has not seen, cut to fit; the other requests of the unfinished
@@ -76,7 +78,7 @@ def keep(situation: Situation, *, room: float, tail: float, request_room: float 
     choice.task()
     choice.tail(tail)
     choice.images()
-    return Kept(choice.why, tuple(choice.replaced.values()), choice.tokens)
+    return KeptMessages(choice.why, tuple(choice.replaced.values()), choice.tokens)
 
 
 class _Choice:
@@ -125,7 +127,7 @@ class _Choice:
 
     def unseen(self) -> None:
         """The last block, where it ends in results that no answer has followed: without them the model asks again."""
-        last = self.situation.blocks[-1] if self.situation.blocks else None
+        last = self.situation.exchanges[-1] if self.situation.exchanges else None
         if last is None or last.messages[-1].role != "tool" or last.ids[0] in self.why:
             return
         left = self.room - self.tokens
@@ -166,7 +168,7 @@ class _Choice:
         request = self.situation.request
         in_turn = request is not None
         taken = self.newest
-        for block in reversed(self.situation.blocks):
+        for block in reversed(self.situation.exchanges):
             if any(message.origin == "summary" for message in block.messages):
                 return
             size = self.situation.weigh(name for name in block.ids if name not in self.why)

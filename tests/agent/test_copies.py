@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tests.agent.stories import fold
 from tests.agent.world import Tape, World
-from ullage.agent.decide import Situation, decide
+from ullage.agent.copies import COPIED, CopiedSession, keep_nothing
+from ullage.agent.decide import LoopSituation, decide
 from ullage.agent.loop import Loop, apply
-from ullage.agent.resting import COPIED, Copy, keep_nothing
 from ullage.agent.steps import Rest
 from ullage.events import (
     ApprovalAsked,
@@ -66,15 +66,15 @@ def test_any_history_cut_at_any_event_is_at_rest_with_every_call_answered(data: 
     world = World(Tape(data))
     world.live()
     events = world.ledger[: cut % (len(world.ledger) + 1)]
-    resting = Copy().add_all(events).resting(keep_nothing)
+    resting = CopiedSession().add_all(events).resting(keep_nothing)
     copied = [*events, *resting.events]
     loop = fold(copied)
     assert is_over(loop)
-    assert decide(Situation(loop=loop)) == Rest()
+    assert decide(LoopSituation(loop=loop)) == Rest()
     assert unpaired(copied) == []
     assert (loop.settings, loop.grants) == ({}, ())
     assert bool(resting.dropped) == bool(resting.events)
-    again = Copy().add_all(copied).resting(keep_nothing)
+    again = CopiedSession().add_all(copied).resting(keep_nothing)
     assert (again.events, again.dropped) == ((), ())
 
 
@@ -84,11 +84,11 @@ ANSWER = Message(id="a1", role="assistant", parts=(CALL,), call="c1")
 
 def test_a_call_that_was_not_started_is_said_to_be_so_and_one_that_was_is_unknown() -> None:
     begun = (TurnStarted(turn="turn-1"), MessageAdded(message=ANSWER))
-    waiting = Copy().add_all(begun).resting(keep_nothing)
+    waiting = CopiedSession().add_all(begun).resting(keep_nothing)
     results = [event.message for event in waiting.events if isinstance(event, MessageAdded)]
     (part,) = results[0].of_type(ToolResultPart)
     assert (part.call_id, part.text, part.is_error) == ("t1", COPIED, True)
-    started = Copy().add_all((*begun, ToolStarted(call_id="t1", name="shell"))).resting(keep_nothing)
+    started = CopiedSession().add_all((*begun, ToolStarted(call_id="t1", name="shell"))).resting(keep_nothing)
     (unknown,) = [event.message for event in started.events if isinstance(event, MessageAdded)]
     assert "unknown" in next(unknown.of_type(ToolResultPart)).text
 
@@ -100,7 +100,7 @@ def test_an_approval_that_was_given_allows_nothing_in_a_copy() -> None:
         ApprovalAsked(call_id="t1"),
         ApprovalGiven(call_id="t1", approved=True),
     )
-    copy = Copy().add_all(events)
+    copy = CopiedSession().add_all(events)
     assert copy.loop.open[0].state != "started"
     loop = copy.loop
     for event in copy.resting(keep_nothing).events:
@@ -110,7 +110,7 @@ def test_an_approval_that_was_given_allows_nothing_in_a_copy() -> None:
 
 def test_everything_that_is_left_out_is_named() -> None:
     waiting = Message(id="m2", role="user", parts=(TextPart(id="m2.0", text="And then?"),))
-    copy = Copy().add_all(
+    copy = CopiedSession().add_all(
         (
             SettingsChanged(
                 settings={"base_url": "http://elsewhere", "trigger": 0.5, "params": {"tools": [], "seed": 1}}
@@ -142,5 +142,5 @@ def test_everything_that_is_left_out_is_named() -> None:
     assert fold([*copied_of(copy, resting.events)]).settings == {"trigger": 0.5, "params": {"seed": 1}}
 
 
-def copied_of(copy: Copy, more: tuple[Event, ...]) -> list[Event]:
+def copied_of(copy: CopiedSession, more: tuple[Event, ...]) -> list[Event]:
     return [SettingsChanged(settings=dict(copy.loop.settings)), *more]
