@@ -198,7 +198,7 @@ class Driver:
         finally:
             await to_completion(stop_preparing(work))
 
-    async def _take_step(self, work: Work) -> Step | None:
+    async def _take_step(self, work: Work) -> NextStep | None:
         """Decide on the next step and carry it out. ``None``: the model's limits were asked for before deciding."""
         await work.ledger.catch_up()
         await arrange(work)
