@@ -112,6 +112,10 @@ JSON_VALUES: Final = 1_000_000
 DOCUMENT_VALUES: Final = 5_000_000
 """Values in a file that is one JSON value, such as a whole conversation."""
 
+CATALOGUE_BYTES: Final = 4 * MIB
+CATALOGUE_MODELS: Final = 20_000
+"""A refreshed catalogue of models. The built-in one has 120 KB and 1,129 models."""
+
 # --- Session logs and other files ----------------------------------------------------------------------------------
 
 LOG_LINE_BYTES: Final = 64 * MIB

@@ -11,17 +11,18 @@ SOURCE = Path(__file__).parents[2] / "src" / "ullage"
 WORDS = frozenset(
     {"errors", "extensible", "messages", "usage", "events", "encoding", "envelope", "bounds", "directories"}
 )
-DECIDING = frozenset({"tokens", "reasoning", "meter", "context", "codec", "agent"})
+DECIDING = frozenset({"models", "tokens", "reasoning", "meter", "context", "codec", "agent"})
 DOING = frozenset({"wire", "tools", "store", "importers"})
 PURE = {"words"} | DECIDING
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "words": frozenset(),
-    "tokens": frozenset({"words"}),
-    "reasoning": frozenset({"words"}),
-    "codec": frozenset({"words", "reasoning"}),
-    "meter": frozenset({"words", "tokens", "reasoning", "codec"}),
-    "context": frozenset({"words", "tokens", "reasoning", "codec", "meter"}),
+    "models": frozenset({"words"}),
+    "tokens": frozenset({"words", "models"}),
+    "reasoning": frozenset({"words", "models"}),
+    "codec": frozenset({"words", "models", "reasoning"}),
+    "meter": frozenset({"words", "models", "tokens", "reasoning", "codec"}),
+    "context": frozenset({"words", "models", "tokens", "reasoning", "codec", "meter"}),
     "agent": frozenset({"words", *(DECIDING - {"agent"})}),
     "tasks": frozenset(),
     "wire": frozenset({"words", "tasks", *DECIDING}),
@@ -56,13 +57,14 @@ PACKAGES: dict[str, frozenset[str]] = {
     "the public names": frozenset(),
     "runtime": frozenset({"msgspec", "opentelemetry"}),  # only ``telemetry.py``, when it is asked for
     "server": frozenset({"msgspec", "litestar", "uvicorn", "h11", "prometheus_client"}),
-    "cli": frozenset({"msgspec", "rich", "textual", "ullage_simulators"}),
+    "cli": frozenset({"msgspec", "rich", "textual", "ullage_simulators", "genai_prices"}),
 }
 """The foreign packages each room may import. A new one is a line here, in pyproject.toml and in docs/why."""
 
 EXCEPTIONS: dict[str, frozenset[str]] = {
     "meter/meter.py": frozenset({"logging"}),  # the two lines on estimate and actual, and the warning of the rows
     "directories.py": frozenset({"os", "sys", "pathlib"}),  # the user's places, of which nothing is read
+    "models/catalogue.py": frozenset({"logging", "pathlib"}),  # reads the catalogue, once in a process
     "tokens/bpe.py": frozenset({"importlib", "pathlib"}),  # finds and loads one compiled module without its package
 }
 """Single files of the deciding wing and what of the standard library they may import all the same.

@@ -114,6 +114,10 @@ def _perform(options: argparse.Namespace) -> int:
             from ullage.cli.chat.start import run as chat
 
             return chat(options)
+        case "models":
+            from ullage.cli.models import run as models
+
+            return models(options)
         case "demo":
             from ullage.cli.demo import run as demo
 

@@ -46,6 +46,16 @@ def parser() -> argparse.ArgumentParser:
     sessions.add_argument(
         "-n", "--limit", type=_positive, default=20, metavar="N", help="at most N sessions (default 20)"
     )
+    about = "show what is known of a model: its window, its largest output and its prices, with their sources"
+    models = commands.add_parser("models", help=about, description=_sentence(about), allow_abbrev=False)
+    models.add_argument("name", nargs="?", default="", metavar="NAME", help="a model, as provider:model or alone")
+    models.add_argument("--filter", default="", metavar="TEXT", help="list models whose provider:name contains TEXT")
+    models.add_argument(
+        "--refresh",
+        action="store_true",
+        help="replace the catalogue by the data of the installed genai-prices package",
+    )
+    models.add_argument("--json", action="store_true", help="print one JSON object")
     about = "show what was learnt about each model from logs, or what is stored"
     calibration = commands.add_parser("calibration", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_calibration(calibration)

@@ -1,7 +1,7 @@
 """What is publicly known of a model: window, input cap, largest answer, list prices. Unknown is ``None``, not a guess.
 
-The generated catalogue (``catalogue.py``) is read on the first look-up. Where it is silent, rounded or wrong, the rows
-of ``CORRECTIONS`` below win; each names the page it was taken from. What a user, a provider at run time or an overflow
+The catalogue (``models/catalogue.py``) is read on the first look-up. Where it is silent, rounded or wrong, the rows of
+``CORRECTIONS`` below win; each names the page it was taken from. What a user, a provider at run time or an overflow
 error says wins over both (``window.py``).
 """
 
@@ -257,13 +257,14 @@ def lookup(provider: str, model: str) -> ModelLimits | None:
 def _lookup(provider: str, model: str) -> ModelLimits | None:
     if not model or provider in _SELF_HOSTED:
         return None
-    from ullage.meter import catalogue
+    from ullage.models.catalogue import CatalogueRow, in_use  # the data is read when a model is first looked up
 
-    row: catalogue.Row | None = None
+    catalogue = in_use()
+    row: CatalogueRow | None = None
     correction: Correction | None = None
     for vendor, name in _candidates(provider, model):
         if row is None:
-            row = next((one for one in catalogue.PROVIDERS.get(vendor, ()) if _matches(one[0], name)), None)
+            row = catalogue.find(vendor, name)
         if correction is None:
             bare = _bedrock_bare(name) if vendor == "aws" else name
             correction = next(
@@ -271,13 +272,13 @@ def _lookup(provider: str, model: str) -> ModelLimits | None:
             )
     if row is None and correction is None:
         return None
-    window, rates = (row[1], row[2]) if row is not None else (None, ())
-    known = correction or Correction((), _NEVER, None, None, None, catalogue.SOURCE)
+    window, tiers = (row.window, row.prices) if row is not None else (None, ())
+    known = correction or Correction((), _NEVER, None, None, None, catalogue.source)
     return ModelLimits(
         window=known.window or window,
         input_cap=known.input_cap,
         max_output=known.max_output,
-        prices=Prices(tuple(Rate(*rate) for rate in rates)) if rates else None,
+        prices=Prices(tuple(Rate(*tier) for tier in tiers)) if tiers else None,
         source=known.source,
     )
 
@@ -316,17 +317,3 @@ def _bedrock_bare(name: str) -> str:
         return name
     bare = match["model"]
     return bare if bare.startswith("claude-v") else re.sub(r"(-v\d+)?(:\d+)?(:\d+k)?$", "", bare)
-
-
-def _matches(patterns: str, name: str) -> bool:
-    for pattern in patterns.split(" "):
-        kind, text = pattern[0], pattern[1:]
-        if (
-            (kind == "=" and name == text)
-            or (kind == "^" and name.startswith(text))
-            or (kind == "$" and name.endswith(text))
-            or (kind == "*" and text in name)
-            or (kind == "~" and re.search(text, name))
-        ):
-            return True
-    return False

@@ -1,0 +1,228 @@
+"""``ullage models``: what the catalogue knows of models, and its refresh from the genai-prices package."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import difflib
+import importlib
+import importlib.metadata
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from ullage.cli.listing import Column, columns
+from ullage.cli.screen import Screen
+from ullage.cli.text import Line, Span, counted, number, printable
+from ullage.directories import data_directory
+from ullage.errors import MissingExtra, SettingError, UllageError, UnreadableInput
+from ullage.meter.limits import ModelLimits, Rate, lookup
+from ullage.models.catalogue import (
+    REFRESHED,
+    Catalogue,
+    CatalogueRow,
+    built_in,
+    checked,
+    choose,
+    differences,
+    encode,
+    in_use,
+    read_refreshed,
+)
+from ullage.models.genai_prices import PACKAGE, catalogue_of
+from ullage.store.private_file import replace_file
+
+INSTALL: Final = f"pip install --upgrade {PACKAGE}"
+
+SUGGESTED: Final = 3
+"""How many similar names are suggested for an unknown one."""
+
+
+class ListedModel(NamedTuple):
+    """One line of the list."""
+
+    provider: str
+    name: str
+    row: CatalogueRow
+
+
+def run(options: argparse.Namespace) -> int:
+    """Refresh the catalogue, look one model up, or list them. Gives the exit code; raises ``UllageError``."""
+    if options.refresh:
+        return _refresh(data_directory(os.environ))
+    _warn_of_damage()
+    screen = Screen()
+    if options.name:
+        return _show(options.name, screen, as_json=options.json)
+    return _list(options.filter.lower(), screen, as_json=options.json)
+
+
+def installed_catalogue(on: datetime.date) -> Catalogue:
+    """The catalogue of the installed genai-prices, with the prices of that day.
+
+    Raises ``MissingExtra`` without the package, ``UnreadableInput`` for data in a form that is not known.
+    """
+    try:
+        providers = importlib.import_module("genai_prices.data").providers
+        version = importlib.metadata.version(PACKAGE)
+    except ImportError as problem:
+        raise MissingExtra(
+            f"The catalogue is made from the package {PACKAGE}, which is missing: {INSTALL}"
+        ) from problem
+    return translated(providers, version, on)
+
+
+def translated(providers: Any, version: str, on: datetime.date) -> Catalogue:
+    """The package's data as a catalogue that passes every check. Raises ``UnreadableInput``."""
+    try:
+        return checked(encode(catalogue_of(providers, version, on)))
+    except (AttributeError, TypeError, ValueError) as problem:
+        raise UnreadableInput(
+            f"The data of {PACKAGE} {version} can't be used: {problem}. The catalogue was not changed; "
+            "try another version of the package."
+        ) from problem
+
+
+def write_refreshed(new: Catalogue, directory: Path) -> Path:
+    """Put the catalogue into the user's data directory. Raises ``UnreadableInput`` for one that is not newer."""
+    shipped = built_in()
+    if new.release < shipped.release:
+        raise UnreadableInput(
+            f"The installed {new.source} is older than the built-in catalogue ({shipped.source}). Update it: {INSTALL}"
+        )
+    path = directory / REFRESHED
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(path, encode(new))
+    except OSError as problem:
+        raise UllageError(f"{path} can't be written: {problem.strerror or problem}. Nothing was changed.") from problem
+    return path
+
+
+def _refresh(directory: Path) -> int:
+    new = installed_catalogue(datetime.datetime.now(datetime.UTC).date())
+    try:
+        old = choose(read_refreshed(directory))
+    except UnreadableInput:
+        old = built_in()  # a damaged file is replaced
+    path = write_refreshed(new, directory)
+    models = counted(sum(len(rows) for rows in new.providers.values()), "model")
+    changes = ", ".join(f"{number(count)} {what}" for what, count in differences(old, new).items())
+    print(f"{models} of {new.source}, prices of {new.date}: {changes} since {old.source} of {old.date}.")
+    print(f"Written to {printable(str(path))}.")
+    return 0
+
+
+def _warn_of_damage() -> None:
+    try:
+        read_refreshed(data_directory(os.environ))
+    except UnreadableInput as problem:
+        print(f"ullage: {problem}", file=sys.stderr)
+
+
+def _show(name: str, screen: Screen, *, as_json: bool) -> int:
+    provider, _, model = name.partition(":")
+    found = lookup("", name) or lookup(provider, model)
+    if found is None:
+        raise SettingError(_unknown(name))
+    if as_json:
+        screen.show_json(msgspec.json.encode(_as_object(name, found)))
+    else:
+        screen.show(_lines_of(name, found))
+    return 0
+
+
+def _unknown(name: str) -> str:
+    names = [f"{listed.provider}:{listed.name}" for listed in _listed("")]
+    bare = {full.partition(":")[2]: full for full in reversed(names)}
+    near = difflib.get_close_matches(name.lower(), names, SUGGESTED, 0.75)
+    near += [bare[one] for one in difflib.get_close_matches(name.lower(), bare, SUGGESTED, 0.75)]
+    suggested = list(dict.fromkeys(near))[:SUGGESTED]
+    if suggested:
+        return f"No model {name!r} is in the catalogue. Did you mean {' or '.join(suggested)}?"
+    return f"No model {name!r} is in the catalogue. `ullage models --filter TEXT` lists those it has."
+
+
+def _lines_of(name: str, found: ModelLimits) -> Iterator[Line]:
+    catalogue = in_use()
+    yield (Span(printable(name), "title"),)
+    facts = {"window": found.window, "input at most": found.input_cap, "output at most": found.max_output}
+    for label, tokens in facts.items():
+        value = "unknown" if tokens is None else f"{number(tokens)} tokens"
+        source = "" if tokens is None else _source(found)
+        yield (Span(f"  {label:<14}  {value:<18}"), Span(f"  {printable(source)}", "dim"))
+    if found.prices is None:
+        yield (Span(f"  {'prices':<14}  unknown"),)
+        return
+    yield (
+        Span(f"  {'prices':<14}  {'$ per million':<18}"),
+        Span(f"  {catalogue.source}, list prices of {catalogue.date}", "dim"),
+    )
+    for tier in found.prices.tiers:
+        above = f"above {number(tier.above)}" if tier.above else ""
+        yield (Span(f"    {above:<12}  {_priced(tier)}"),)
+
+
+def _source(found: ModelLimits) -> str:
+    catalogue = in_use()
+    return f"{found.source}, {catalogue.date}" if found.source == catalogue.source else found.source
+
+
+def _priced(tier: Rate) -> str:
+    shown = {"input": tier.input, "output": tier.output, "cache read": tier.cache_read, "cache write": tier.cache_write}
+    return " · ".join(f"{what} {price:g}" for what, price in shown.items() if price is not None)
+
+
+def _as_object(name: str, found: ModelLimits) -> dict[str, object]:
+    catalogue = in_use()
+    prices: dict[str, object] | None = None
+    if found.prices is not None:
+        tiers = [tier._asdict() for tier in found.prices.tiers]
+        prices = {"source": catalogue.source, "date": catalogue.date, "tiers": tiers}
+    return {
+        "model": name,
+        "window": found.window,
+        "input_cap": found.input_cap,
+        "max_output": found.max_output,
+        "source": _source(found),
+        "prices": prices,
+    }
+
+
+def _listed(text: str) -> Iterator[ListedModel]:
+    for provider, rows in in_use().providers.items():
+        for row in rows:
+            name = next(iter(row.names), row.patterns)
+            if text in f"{provider}:{name}":
+                yield ListedModel(provider, name, row)
+
+
+def _list(text: str, screen: Screen, *, as_json: bool) -> int:
+    listed = list(_listed(text))
+    if not listed:
+        raise SettingError(_unknown(text))
+    catalogue = in_use()
+    if as_json:
+        models = [
+            {"provider": one.provider, "name": one.name, "window": one.row.window, "prices": one.row.prices}
+            for one in listed
+        ]
+        content = {"source": catalogue.source, "date": catalogue.date, "models": models}
+        screen.show_json(msgspec.json.encode(content))
+        return 0
+    heads = (Column("Provider"), Column("Window", right=True), Column("$ in", right=True), Column("$ out", right=True))
+    rows = [(one.provider, *_numbers(one.row), one.name) for one in listed]
+    screen.show(columns((*heads, Column("Model")), rows, screen.width))
+    print(f"{counted(len(listed), 'model')}, {catalogue.source}, list prices per million tokens of {catalogue.date}.")
+    return 0
+
+
+def _numbers(row: CatalogueRow) -> tuple[str, str, str]:
+    window = number(row.window) if row.window else "?"
+    if not row.prices:
+        return window, "?", "?"
+    return window, f"{row.prices[0][1]:g}", f"{row.prices[0][2]:g}"

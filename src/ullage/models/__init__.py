@@ -1,0 +1,1 @@
+"""What is known of providers and of their models."""
