@@ -3,8 +3,8 @@
     uv run python -m bench.growing_request
 
 A step is an answer that thinks and calls, and its result: 1.2 KB. The processor's caches hold other things when a
-request is made, as they do after a model has answered. *Whole* is ``wire.call.prepare``, *grown* is
-``wire.growing.GrowingRequest.prepare``; *copy* is copying the grown body once more, for scale. Medians, in CPU time.
+request is made, as they do after a model has answered. *Whole* is ``wire.call.prepare`` with a fresh history, *grown*
+is the same with the session's; *copy* is copying the grown body once more, for scale. Medians, in CPU time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from bench.results import Table, machine, ratio
+from ullage.codec.history import History
 from ullage.codec.repair import EVERYTHING
 from ullage.messages import (
     Message,
@@ -34,7 +35,6 @@ from ullage.messages import (
 from ullage.reasoning import ReasoningPolicy
 from ullage.wire.call import Prepared, prepare
 from ullage.wire.endpoints import Endpoint
-from ullage.wire.growing import GrowingRequest
 
 BEHIND: Final = (10, 100, 1_000)
 STEPS: Final = 60
@@ -136,13 +136,13 @@ def measured(loop: Loop, behind: int) -> Cost:
     target = loop.target
     endpoint = Endpoint(base_url="http://127.0.0.1:1", wire=target.wire, provider=target.provider)
     chosen = random.Random(7)
-    growing = GrowingRequest()
+    history = History()
     first = Message(id="u", role="user", parts=(TextPart(id="u.t", text="Look at it."),))
     session = request(target, (first,))
 
     def asked(*added: Message) -> Prepared:
-        following = msgspec.structs.replace(session, messages=growing.extended(added))
-        return growing.prepare(following, endpoint, policy=loop.policy)
+        following = msgspec.structs.replace(session, messages=history.extended(added))
+        return prepare(following, endpoint, policy=loop.policy, history=history)
 
     made = asked(first)
     for at in range(behind):

@@ -1,14 +1,18 @@
+from random import Random
+
 import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tests.meter.session import answer, result, said
-from ullage.messages import Message, ProviderData, ReasoningPart
+from tests.reasoning_in_full import last_turn, select
+from ullage.messages import Message, Part, ProviderData, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from ullage.reasoning import (
     RULES,
     Maker,
     ReasoningPolicy,
     SentBack,
+    SentReasoning,
     Strip,
     bare_model,
     begins_turn,
@@ -16,11 +20,8 @@ from ullage.reasoning import (
     is_counted,
     is_foreign,
     is_native,
-    last_turn,
     need_for,
     rule_for,
-    select,
-    turn_start,
 )
 
 TURN = (
@@ -128,14 +129,14 @@ def test_what_is_counted_was_sent() -> None:
 
 
 def test_a_turn_starts_at_the_last_word_of_the_user() -> None:
-    assert turn_start(TURN) == 2
-    assert turn_start(TURN[3:]) == 0
-    assert turn_start(()) == 0
+    assert last_turn(TURN).start == 2
+    assert last_turn(TURN[3:]).start == 0
+    assert last_turn(()).start == 0
 
 
 def test_tool_results_under_the_users_role_begin_no_turn() -> None:
     as_user = Message(id="t", role="user", parts=result("t", "c", "x").parts)
-    assert turn_start((*TURN[:4], as_user)) == 2
+    assert last_turn((*TURN[:4], as_user)).start == 2
 
 
 @pytest.mark.parametrize(
@@ -286,3 +287,64 @@ def test_families_are_told_from_names() -> None:
 @pytest.mark.parametrize("name", ["gpt-5.2", "openai/gpt-5.2", "gpt-5.2-2025-12-11", "GPT-5.2-latest"])
 def test_a_model_is_the_same_whatever_its_host_and_date(name: str) -> None:
     assert bare_model(name) == "gpt-5.2"
+
+
+POLICIES = (
+    ReasoningPolicy(strip="all"),
+    ReasoningPolicy(strip="all_but_last"),
+    ReasoningPolicy(include_in_context=False),
+)
+NEEDED = Maker("messages", "anthropic", "claude-opus-4-5")
+FREE = Maker("chat", "zai", "glm-5")
+
+
+def random_history(seed: int, asked: Maker) -> list[Message]:
+    """Turns and loops, each message with or without reasoning and calls; some of the reasoning is of another model."""
+    random = Random(seed)
+    other = ("messages", "minimax", "minimax-m2")
+    made: list[Message] = []
+    for at in range(random.randrange(1, 14)):
+        role = random.choice(("user", "assistant", "assistant", "tool", "tool"))
+        parts: list[Part] = []
+        if role == "assistant":
+            thoughts = range(random.choice((0, 1, 1, 2)))
+            parts += [ReasoningPart(id=f"th{at}.{number}", text="hm") for number in thoughts]
+            calls = random.random() < 0.7
+            parts.append(ToolCallPart(id=f"c{at}", call_id="x", name="f") if calls else TextPart(id=f"t{at}", text="a"))
+        elif role == "tool" or random.random() < 0.2:
+            parts.append(ToolResultPart(id=f"r{at}", call_id="x"))
+        else:
+            parts.append(TextPart(id=f"t{at}", text="hello"))
+        message = Message(id=f"m{at}", role=role, parts=tuple(parts))  # type: ignore[arg-type]
+        made.append(made_by(message, *random.choice((tuple(asked), tuple(asked), other))))
+    return made
+
+
+@pytest.mark.parametrize("asked", [NEEDED, FREE, Maker(*GPT)])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_pieces_give_the_choice_of_the_whole_or_say_that_it_changed(policy: ReasoningPolicy, asked: Maker) -> None:
+    grew = 0
+    for seed in range(400):
+        messages, random = random_history(seed, asked), Random(seed)
+        growing = SentReasoning(policy, asked)
+        at, chosen = 0, frozenset[str]()
+        while at < len(messages):
+            end = min(at + random.choice((1, 2, 3)), len(messages))
+            whole = select(messages[:end], policy, wire=asked.wire, provider=asked.provider, model=asked.model).sent
+            if not growing.add(messages[at:end]):
+                growing, chosen = SentReasoning(policy, asked), frozenset()
+                assert growing.add(messages[:end])
+            elif at:
+                grew += 1
+            assert growing.ids is not None
+            chosen |= growing.ids
+            assert chosen == whole, f"seed {seed}, {at} to {end}"
+            at = end
+    assert grew > 200
+
+
+def test_an_id_that_is_used_twice_tells_nothing_apart() -> None:
+    thought = Message(id="a", role="assistant", parts=(ReasoningPart(id="th", text="hm"),))
+    growing = SentReasoning(POLICIES[0], FREE)
+    assert growing.add([thought, thought])
+    assert not growing.add([thought])

@@ -17,7 +17,7 @@ import msgspec.structs
 
 from ullage.errors import InputError
 from ullage.events import VERSION, Event, UnknownEvent
-from ullage.messages import Message, UnknownPart
+from ullage.messages import UnknownPart
 
 RawObject = dict[str, msgspec.Raw]
 
@@ -45,11 +45,6 @@ def decode_event(row: bytes | str) -> Event:
     return typing.cast(Event, _decode(Event, row))
 
 
-def decode_message(row: bytes | str) -> Message:
-    """One message; parts of unknown kinds become ``UnknownPart``. Raises ``UndecodableRow``."""
-    return typing.cast(Message, _decode(Message, row))
-
-
 @cache
 def _strict(kind: object) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
@@ -58,7 +53,6 @@ def _strict(kind: object) -> msgspec.json.Decoder[Any]:
 # While one thread imports, and not with the first row: msgspec hands out what it knows of a class before it knows all
 # of it, and two threads that read the first row together would crash (docs/why/msgspec.md).
 _strict(Event)
-_strict(Message)
 
 
 def _decode(kind: object, row: bytes | str) -> object:

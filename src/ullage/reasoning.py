@@ -8,7 +8,7 @@ on whether the next request continues a tool loop or begins a turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Protocol
@@ -257,53 +257,67 @@ def need_for(wire: str, model: str) -> Need | None:
     return next((need for need in NEEDS if re.search(need.wire, wire) and re.search(need.model, model)), None)
 
 
-class Selection(NamedTuple):
-    """Ids of reasoning parts: what is sent, what of that the next input counts, what only a wire's need sends.
+class SentReasoning:
+    """Which reasoning of a history is sent, by the application's policy and the model's needs.
 
-    A provider that counts what was not sent back counts more than is ``sent``.
+    The history may come in pieces. Inside an open tool loop the wire's need wins over the policy. Foreign reasoning is
+    never sent. Which of the sent reasoning is counted, the meter sums up (``meter/carried.py``).
     """
 
-    sent: frozenset[str]
-    counted: frozenset[str]
-    forced: frozenset[str]
+    def __init__(self, policy: ReasoningPolicy, asked: ModelPlace) -> None:
+        is_everything = policy.include_in_context and policy.strip == "none"
+        self.ids: frozenset[str] | None = None if is_everything else frozenset()
+        """Ids of the reasoning that is sent of the messages added last; ``None`` is all of it."""
+        self._asked = asked
+        self._beside = rule_for(asked.wire, asked.provider, asked.model).beside
+        self._last_only = policy.include_in_context and policy.strip == "all_but_last"
+        self._need = need_for(asked.wire, asked.model) is not None
+        self._seen: set[str] = set()
+        self._is_begun = False
+        self._last: frozenset[str] = frozenset()  # the reasoning of the last message that has any
+        self._last_is_forced = False  # whether it stands with calls in the last turn
+        self._is_open = False  # whether the last turn goes on with a tool loop
+        self._is_forced = False  # whether an open loop needs its reasoning, whatever the policy says
+        self._turn_has_any = False  # whether the last turn has reasoning that stands with calls
 
+    def add(self, messages: Sequence[Message]) -> bool:
+        """Take in the next messages; false where they change what is sent of earlier ones.
 
-def select(
-    messages: Sequence[Message],
-    policy: ReasoningPolicy,
-    *,
-    wire: str = "",
-    provider: str = "",
-    model: str = "",
-    stream: bool = False,
-) -> Selection:
-    """What of the reasoning in ``messages`` the next request carries, and what of that is counted.
-
-    The encoder drops what is not ``sent``; the meter's running sums (``meter/carried.py``) come to what is ``counted``.
-    Inside an open tool loop the wire's need wins over the policy, and those parts are in ``forced``. Foreign reasoning
-    is in none of the three.
-    """
-    asked = Maker(wire, provider, model)
-    rule = rule_for(wire, provider, model, stream=stream)
-    turn = last_turn(messages, beside=rule.beside)
-    readable = tuple(_ids(messages, asked))
-    chosen = _by_policy(messages, readable, policy)
-    forced: frozenset[str] = frozenset()
-    if turn.is_open and need_for(wire, model) is not None:
-        forced = frozenset(_ids(_with_calls(messages[turn.start :]), asked)) - chosen
-    sent = chosen | forced
-    if not wire and not model:
-        return Selection(sent, sent, forced)
-    now = frozenset(_ids(messages[turn.start :], asked)) if (rule.loop if turn.is_open else rule.turns) else frozenset()
-    before = frozenset(_ids(messages[: turn.start], asked)) if rule.turns else frozenset()
-    return Selection(sent, (frozenset(readable) if rule.even_unsent else sent) & (now | before), forced)
-
-
-class Turn(NamedTuple):
-    """The last turn: the index of its first message, and whether the model goes on in it with a tool loop."""
-
-    start: int
-    is_open: bool
+        False also where they use an id of an earlier one again, as then ids don't tell parts apart. After it nothing
+        may be added. The first call takes anything.
+        """
+        if self.ids is None or not messages:
+            return True
+        is_first, self._is_begun = not self._is_begun, True
+        was_forced = self._is_forced and self._turn_has_any
+        had_any, last_was_forced = self._turn_has_any, self._last_is_forced
+        newest: frozenset[str] = frozenset()
+        with_calls: set[str] = set()
+        for message in messages:
+            begins, self._is_open = step_in(message, beside=self._beside, is_open=self._is_open)
+            if begins:
+                had_any = last_was_forced = self._turn_has_any = self._last_is_forced = False
+                with_calls.clear()
+            ids = readable_ids(message, self._asked)
+            if not ids:
+                continue
+            if not is_first and not self._seen.isdisjoint(ids):
+                return False
+            self._seen.update(ids)
+            newest = frozenset(ids)
+            self._last_is_forced = any(isinstance(part, ToolCallPart) for part in message.parts)
+            if self._last_is_forced:
+                self._turn_has_any = True
+                with_calls.update(ids)
+        self._is_forced = self._need and self._is_open
+        if was_forced != (self._is_forced and had_any):
+            return False
+        if self._last_only and newest and self._last and not (self._is_forced and last_was_forced):
+            return False
+        self._last = newest or self._last
+        sent = newest if self._last_only else frozenset[str]()
+        self.ids = sent | with_calls if self._is_forced else sent
+        return True
 
 
 class ReasoningStep(NamedTuple):
@@ -338,40 +352,8 @@ def step_in(message: Message, *, beside: bool, is_open: bool) -> ReasoningStep:
     )
 
 
-def last_turn(messages: Iterable[Message], *, beside: bool = True) -> Turn:
-    """The turn that the next request goes on with or that has ended; it starts at 0 when no user's word began one."""
-    start, is_open = 0, False
-    for index, message in enumerate(messages):
-        begins, is_open = step_in(message, beside=beside, is_open=is_open)
-        start = index if begins else start
-    return Turn(start, is_open)
-
-
-def turn_start(messages: Sequence[Message]) -> int:
-    """Index of the user message that began the last turn; 0 when there is none."""
-    return last_turn(messages).start
-
-
 def readable_ids(message: Message, asked: ModelPlace) -> tuple[str, ...]:
     """Ids of the reasoning in an answer that the model asked can be sent."""
     if message.role != "assistant":
         return ()
     return tuple(part.id for part in message.of_type(ReasoningPart) if not is_foreign(part.provider, asked))
-
-
-def _by_policy(messages: Sequence[Message], readable: Sequence[str], policy: ReasoningPolicy) -> frozenset[str]:
-    if not policy.include_in_context or policy.strip == "all":
-        return frozenset()
-    every = frozenset(readable)
-    if policy.strip == "none":
-        return every
-    held = (frozenset(part.id for part in one.of_type(ReasoningPart)) & every for one in reversed(messages))
-    return next((ids for ids in held if ids), frozenset())
-
-
-def _with_calls(turn: Sequence[Message]) -> Iterable[Message]:
-    return (message for message in turn if any(isinstance(part, ToolCallPart) for part in message.parts))
-
-
-def _ids(messages: Iterable[Message], asked: ModelPlace) -> Iterable[str]:
-    return (name for message in messages for name in readable_ids(message, asked))

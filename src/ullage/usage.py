@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from ullage.extensible import Extensible, OptionalRaw
@@ -95,11 +93,3 @@ class UsageSum(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
 
 KINDS = ("input", "output", "cache_read", "cache_write", "reasoning")
-
-
-def sum_usage(usages: Iterable[Usage | None]) -> UsageSum:
-    """Usage of many calls, summed by kind."""
-    total = UsageSum()
-    for usage in usages:
-        total = total.plus(usage)
-    return total

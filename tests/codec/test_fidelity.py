@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from tests.codec.streams import CHAT, GEMINI, GOLDEN, MESSAGES, RESPONSES, play, request, user
-from ullage.codec.encode import Encoded, Options, encode
+from ullage.codec.encode import Encoded, Options
+from ullage.codec.history import encode
 from ullage.codec.repair import repair
-from ullage.encoding import decode_message
+from ullage.encoding import decode_event
 from ullage.encoding import encode as write
+from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.reasoning import ReasoningPolicy
 
@@ -21,7 +23,9 @@ PLAIN = Options(cache=None)
 
 def stored(message: Message) -> Message:
     """The message after the ledger had it: as JSON and back."""
-    return decode_message(write(message))
+    event = decode_event(write(MessageAdded(message=message)))
+    assert isinstance(event, MessageAdded)
+    return event.message
 
 
 def results(message: Message) -> list[Message]:
@@ -56,8 +60,8 @@ def replay(
     """The next request after this answer, with results for its calls, repaired as every request is."""
     answer = stored(play(wire, events, provider=from_provider, model=from_model).answer.message)
     history = (user(), answer, *results(answer))
-    repaired = repair(request(to or wire, *history, provider=provider, model=model))
-    return encode(repaired.request, policy=policy, options=PLAIN)
+    repaired = repair(request(to or wire, *history, provider=provider, model=model), policy=policy)
+    return encode(repaired.request, options=PLAIN)
 
 
 def body(encoded: Encoded) -> Any:
@@ -150,7 +154,9 @@ def test_reasoning_kept_back_by_the_policy_takes_its_followers_names_with_it() -
     answer = stored(play("responses", closed).answer.message)
     asked = request("responses", user(), answer, user("more", "u2"))
     kept = body(encode(asked, options=PLAIN))["input"]
-    left_out = body(encode(asked, policy=ReasoningPolicy(include_in_context=False), options=PLAIN))["input"]
+    left_out = body(encode(repair(asked, policy=ReasoningPolicy(include_in_context=False)).request, options=PLAIN))[
+        "input"
+    ]
     assert [item.get("id") for item in kept] == [None, "rs_1", "msg_1", None]
     assert [(item["type"], item.get("id")) for item in left_out] == [("message", None)] * 3
     assert left_out[1]["phase"] == "commentary"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.codec.streams import HOSTS, request, user
-from ullage.codec.encode import Options, encode, encode_count
+from ullage.codec.encode import Options
+from ullage.codec.history import encode, encode_count
 from ullage.codec.params import UNKNOWN, WIRES, owned_in, split, unowned
 from ullage.codec.repair import repair
 from ullage.messages import Request, SystemBlock, Tool

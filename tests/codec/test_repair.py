@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.codec.histories import TARGETS, broken_request, data, objections
-from ullage.codec.repair import repair
+from ullage.codec.repair import Repairing, is_plain, repair
+from ullage.codec.repair_notes import Notes
+from ullage.codec.repair_reasoning import sound_parts
+from ullage.codec.repair_targets import target_of
 from ullage.messages import (
     Message,
     ReasoningPart,
@@ -193,3 +196,68 @@ def test_signed_thinking_is_sent_byte_for_byte_next_to_what_is_repaired() -> Non
     broken = Message(id="a", role="assistant", parts=(thinking, call("c", "id with spaces", "{broken")))
     sent = repair(request(user("u"), broken)).request.messages[1]
     assert sent.parts[0] is thinking
+
+
+def test_plain_messages_need_no_repair() -> None:
+    plain = 0
+    assert all(is_plain(message, target_of(request(target=CLAUDE))) for message in loop(5))
+    for seed in range(3_000):
+        broken = broken_request(seed)
+        target = target_of(broken)
+        for message in broken.messages:
+            if is_plain(message, target):
+                notes = Notes()
+                parts = sound_parts(message, target, sent=None, stored=False, notes=notes)
+                assert notes.repairs == [], f"seed {seed}"
+                assert parts == message.parts
+                plain += 1
+    assert plain > 1_500
+
+
+def in_pieces() -> list[Message]:
+    return [
+        user("u", "nul \0"),
+        Message(id="a", role="assistant", parts=(call("c", "a b", "{broken"), call("d", "y"))),
+        Message(id="t", role="tool", parts=(result("r", "nobody"), result("s", "y"))),
+        user("v"),
+        Message(id="b", role="assistant", parts=(call("e", "a b"),)),
+        Message(id="x", role="tool", parts=(result("q", "a b"),)),
+    ]
+
+
+def test_pieces_give_the_notes_of_the_whole_in_its_order() -> None:
+    whole = request(*in_pieces())
+    growing = Repairing(target_of(whole))
+    for piece in (in_pieces()[:4], in_pieces()[4:]):
+        assert growing.add(piece) is not None
+    assert growing.repaired(whole) == repair(whole)
+
+
+def test_a_history_in_order_is_the_request_given() -> None:
+    whole = request(*loop(4))
+    growing = Repairing(target_of(whole))
+    for piece in (whole.messages[:4], whole.messages[4:]):
+        growing.add(piece)
+    assert growing.repaired(whole).request is whole
+
+
+def test_a_result_that_comes_later_is_refused() -> None:
+    growing = Repairing(target_of(request()))
+    assert growing.add([user("u"), Message(id="a", role="assistant", parts=(call("c", "x"),))]) is not None
+    assert growing.add([Message(id="t", role="tool", parts=(result("r", "x"),))]) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "is_closed"),
+    [
+        ("claude-fable-5-1", "so", True),
+        ("claude-sonnet-4-5", "so", False),
+        ("claude-sonnet-4-5", "so ", True),
+    ],
+)
+def test_an_end_that_is_altered_as_only_an_end_is_says_so(model: str, text: str, is_closed: bool) -> None:
+    growing = Repairing(target_of(request(target=("messages", "anthropic", model))))
+    growing.add([user("u")])
+    assert not growing.is_closed
+    growing.add([Message(id="a", role="assistant", parts=(TextPart(id="a.t", text=text),))])
+    assert growing.is_closed is is_closed

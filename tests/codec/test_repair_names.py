@@ -6,7 +6,7 @@ import pytest
 
 from tests.codec.test_repair import call, request, result, user
 from ullage.codec.repair import repair
-from ullage.codec.repair_names import LegalMessages, digest, legal_id, legal_messages, legal_name, own_name
+from ullage.codec.repair_names import LegalMessages, digest, legal_id, legal_name, own_name
 from ullage.codec.repair_notes import Notes
 from ullage.codec.repair_targets import (
     GEMINI_NAMES,
@@ -86,4 +86,4 @@ def test_a_history_in_pieces_gets_the_ids_of_the_whole() -> None:
     target = target_of(request())
     legal = LegalMessages(target)
     made = [one for message in history for one in legal.add([message], Notes())]
-    assert made == legal_messages(history, target, Notes())
+    assert made == LegalMessages(target).add(history, Notes())

@@ -1,8 +1,10 @@
 """Calls and results: one each, in order, in place."""
 
+from collections.abc import Sequence
+
 from tests.codec.test_repair import call, loop, request, result, user
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_pairs import NO_RESULT, NOT_RUN, Pairing, paired
+from ullage.codec.repair_pairs import NO_RESULT, NOT_RUN, Pairing
 from ullage.messages import Message, TextPart, ToolResultPart
 
 
@@ -13,6 +15,10 @@ def answer(name: str, *ids: str, interrupted: str | None = None) -> Message:
 
 def tool(name: str, *ids: str) -> Message:
     return Message(id=name, role="tool", parts=tuple(result(f"{name}.{one}", one, one) for one in ids))
+
+
+def paired(messages: Sequence[Message], notes: Notes) -> list[Message]:
+    return Pairing().add(messages, notes, notes) or []
 
 
 def shape(messages: list[Message]) -> list[tuple[str, list[str]]]:

@@ -11,7 +11,7 @@ from ullage_simulators.simulators import simulators
 from ullage_simulators.wire import Call, Memory
 
 from tests.codec.histories import broken_request, unforged
-from ullage.codec.encode import encode
+from ullage.codec.history import encode
 from ullage.codec.repair import repair
 from ullage.messages import Request
 

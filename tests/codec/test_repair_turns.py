@@ -4,7 +4,7 @@ from tests.codec.test_repair import call, request, result, user
 from ullage.codec.repair import repair
 from ullage.codec.repair_notes import Notes
 from ullage.codec.repair_targets import target_of
-from ullage.codec.repair_turns import continued, in_turns, is_paused, may_end
+from ullage.codec.repair_turns import continued, is_paused
 from ullage.messages import Message, ProviderItem, TextPart
 
 NEW = ("messages", "anthropic", "claude-opus-4-6")
@@ -77,12 +77,5 @@ def test_stand_ins_between_pieces_are_those_of_the_whole() -> None:
         notes, made = Notes(), list[Message]()
         for message in history:
             made += continued(made[-1] if made else None, [message], rules, notes, chained=False)
-        assert made == in_turns(history, rules, whole, chained=False)
+        assert made == continued(None, history, rules, whole, chained=False)
         assert notes.repairs == whole.repairs
-
-
-def test_a_request_may_end_with_an_answer_where_it_can_be_continued() -> None:
-    blank = Message(id="a", role="assistant", parts=(TextPart(id="a.t", text="yes \n"),))
-    assert [may_end(said("a"), target_of(request(target=one))) for one in (NEW, OLD, GPT)] == [False, True, True]
-    assert [may_end(blank, target_of(request(target=one))) for one in (OLD, GPT)] == [False, True]
-    assert may_end(user("u"), target_of(request(target=NEW)))

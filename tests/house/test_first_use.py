@@ -58,21 +58,21 @@ def test_one_that_is_is_found(planted: str) -> None:
 
 FIRST_ROWS = """
 import sys
-from ullage.encoding import decode_event, decode_message, encode
+from ullage.encoding import decode_event, encode
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 call = ToolCallPart(id="c", call_id="c", name="n", arguments="{}")
 result = ToolResultPart(id="r", call_id="c", name="n")
 message = Message(id="m", role="tool", parts=(TextPart(id="p", text="t"), call, result))
-rows = encode(message), encode(MessageAdded(message=message))
+row = encode(MessageAdded(message=message))
 found = []
 def look(frame, event, argument):
     is_asked = event == "call" and frame.f_code.co_name == "get_class_annotations"
     if is_asked and not frame.f_back.f_code.co_filename.endswith("structs.py"):  # which only lists fields
         found.append(str(frame.f_locals["obj"]))
 sys.setprofile(look)
-decode_event(rows[1]), decode_message(rows[0])
-decode_event(rows[1].replace(b'"text":', b'"newer":1,"text":'))
+decode_event(row)
+decode_event(row.replace(b'"text":', b'"newer":1,"text":'))
 sys.setprofile(None)
 sys.exit(f"found out with the first rows: {found}" if found else 0)
 """

@@ -31,7 +31,8 @@ from tests.integration.conversation import (
     Dialect,
     Sent,
 )
-from ullage.encoding import decode_message, encode
+from ullage.encoding import decode_event, encode
+from ullage.events import MessageAdded
 from ullage.messages import Message, ProviderItem, ReasoningPart, TextPart, ToolCallPart
 
 SPACED = '{ "path" :\t"häll/\\u00fc.txt",  "n": 1.50 }'
@@ -52,9 +53,10 @@ LINES = (
 
 def through_json(message: Message) -> Message:
     """As it is when it was stored and read again."""
-    again = decode_message(encode(message))
-    assert again == message
-    return again
+    event = decode_event(encode(MessageAdded(message=message)))
+    assert isinstance(event, MessageAdded)
+    assert event.message == message
+    return event.message
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from ullage_simulators.answer import Answer, Call
 from ullage_simulators.scenario import Line, When
 from ullage_simulators.wire import Bill
 
+from tests.integration import epochs
 from tests.integration.conversation import (
     ADAPTIVE_CLAUDE,
     ANTHROPIC,
@@ -34,7 +35,6 @@ from tests.integration.conversation import (
     Conversation,
     Dialect,
 )
-from ullage.codec import epochs
 from ullage.usage import Usage
 
 STEPS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 60

@@ -10,8 +10,8 @@ from ullage_simulators import Scenario, Server, running
 from ullage_simulators.answer import Answer, Call
 from ullage_simulators.scenario import Line, When
 
+from tests.integration import epochs
 from tests.integration.conversation import BOUND_CLAUDE, FIVE, MORE, Conversation, Dialect, Sent
-from ullage.codec import epochs
 from ullage.encoding import encode
 from ullage.messages import ReasoningPart, ToolCallPart
 

@@ -1,4 +1,4 @@
-"""The running sums of reasoning come to what ``reasoning.select`` counts by going through the messages."""
+"""The running sums of reasoning come to what ``tests.reasoning_in_full`` counts by going through the messages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.meter.session import answer, result, said, usage
+from tests.reasoning_in_full import select
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -28,7 +29,7 @@ from ullage.events import (
 from ullage.messages import Message, ProviderData, ReasoningPart
 from ullage.meter.fold import Fold
 from ullage.meter.window import Limits
-from ullage.reasoning import Maker, ReasoningPolicy, select
+from ullage.reasoning import Maker, ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 
 PLACES = (

@@ -14,7 +14,7 @@ from ullage_simulators import Scenario, Server
 from ullage_simulators.scenario import read
 from ullage_simulators.server import Exchange
 
-from ullage.codec import epochs
+from tests.integration import epochs
 from ullage.codec.stream import Answer
 from ullage.events import CallEnded, CallRetried, CallStarted, EpochChanged, Event, MessageAdded, Queued, QueueLeft
 from ullage.messages import Message, ReasoningPart, Request, TextPart, ToolCallPart, ToolResultPart

@@ -1,34 +1,38 @@
 """The validator before the flight: makes every request one that its wire accepts.
 
     repaired = repair(request)
-    body = encode(repaired.request)
 
-What is repaired is repaired in the request that goes out and nowhere else: the words given are frozen and stay as they
-are, and so does the ledger they come from. The same history gives the same repairs every time, with the same ids and
-texts, and a longer history the same for each message of the shorter one: the provider's cache of the prefix holds.
+What is repaired is repaired in the request that goes out and nowhere else: the messages given are frozen and stay as
+they are, and so does the ledger they come from. The same history gives the same repairs every time, with the same ids
+and texts, and a longer history the same for each message of the shorter one: the provider's cache of the prefix holds.
+
+There is one implementation, for a history that grows. A request by itself is a history fed at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from ullage.codec.repair_content import clean_json, cleaned
-from ullage.codec.repair_names import legal_messages, legal_tools
+from ullage.codec.repair_content import clean_json, cleaned, is_clean
+from ullage.codec.repair_names import LegalMessages, legal_tools
 from ullage.codec.repair_notes import Notes, Repair
-from ullage.codec.repair_order import is_in_order, is_plain
-from ullage.codec.repair_pairs import paired
+from ullage.codec.repair_pairs import Pairing
 from ullage.codec.repair_reasoning import sound_parts
 from ullage.codec.repair_targets import Target, target_of
-from ullage.codec.repair_thinking import possible_thinking
-from ullage.codec.repair_turns import in_turns
-from ullage.messages import Message, Request, SystemBlock
-from ullage.reasoning import ReasoningPolicy, select
+from ullage.codec.repair_thinking import ToolLoop, thinking_in
+from ullage.codec.repair_turns import BEGIN, add_stand_in, close, continued
+from ullage.messages import Message, Request, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.reasoning import ReasoningPolicy, SentReasoning
 
-__all__ = ["Repair", "Repaired", "repair"]
+__all__ = ["EVERYTHING", "Repair", "Repaired", "Repairing", "is_plain", "repair"]
 
+
+_object: Final = msgspec.json.Decoder(dict[str, object])
 
 EVERYTHING: Final = ReasoningPolicy()
 """All reasoning that was given is sent back."""
@@ -52,34 +56,106 @@ def repair(request: Request, *, policy: ReasoningPolicy = EVERYTHING) -> Repaire
     ``policy`` takes out what the application does not want to send of earlier reasoning, before anything that the wire
     asks for is put in its place. That is no repair and not noted as one.
     """
-    target = target_of(request)
-    notes = Notes()
-    system = tuple(sound_system(block, notes) for block in request.system if block.text)
-    tools, names = legal_tools(request.tools, target, notes)
-    sent = None if policy == EVERYTHING else _sent(request, policy)
-    stored = bool(request.chained)
-    sound = [
-        kept
-        for message in request.messages
-        if (kept := sound_message(message, target, sent, stored, notes)) is not None
-    ]
-    if not is_in_order(sound, target):
-        sound = legal_messages(paired(sound, notes), target, notes)
-    messages = tuple(in_turns(sound, target, notes, chained=bool(request.chained)))
-    params = clean_json(request.params)
-    if params != request.params:
-        notes.add("text", "", "", "parameters made valid Unicode")
-    params = possible_thinking(params, messages, target, notes)
-    same = len(messages) == len(request.messages) and all(
-        a is b for a, b in zip(messages, request.messages, strict=True)
-    )
-    if not notes.repairs and same and len(system) == len(request.system):
-        return Repaired(request, (), names)
-    changed = replace(request, system=system, tools=tools, messages=messages, params=params)
-    return Repaired(changed, tuple(notes.repairs), names)
+    repairing = Repairing(target_of(request), policy, is_chained=bool(request.chained))
+    repairing.add(request.messages)
+    return repairing.repaired(request)
 
 
-def sound_system(block: SystemBlock, notes: Notes) -> SystemBlock:
+class _Head(NamedTuple):
+    """System prompt and tools as they can be sent, and those that they were made of."""
+
+    system: tuple[SystemBlock, ...]
+    tools: tuple[Tool, ...]
+    sound_system: tuple[SystemBlock, ...]
+    legal_tools: tuple[Tool, ...]
+    names: dict[str, str]
+    repairs: tuple[Repair, ...]
+
+
+class Repairing:
+    """Repairs the messages of one session as they come, for one target and one policy.
+
+    What a message becomes depends on the messages before it, and on later ones in few ways: a result that comes late,
+    and what the application lets through of earlier reasoning. Where a later message would alter an earlier one,
+    ``add`` says so. ``is_chained`` says that the provider keeps what came before, and its own answers.
+    """
+
+    def __init__(self, target: Target, policy: ReasoningPolicy = EVERYTHING, *, is_chained: bool = False) -> None:
+        self.is_closed = False
+        """Whether the end was altered as only the end of a request is: then nothing may be added."""
+        self._target = target
+        self._is_chained = is_chained
+        self._sent = SentReasoning(policy, target)
+        self._pairing = Pairing()
+        self._legal = LegalMessages(target)
+        self._loop = ToolLoop()
+        self._made: list[Message] = []
+        self._is_altered = False
+        self._head: _Head | None = None
+        # One list for each pass over the history: their order is that of the passes, however the history came.
+        self._notes = (Notes(), Notes(), Notes(), Notes(), Notes())
+
+    def add(self, messages: Sequence[Message]) -> list[Message] | None:
+        """What the next messages become, the last of them ready to be the last of a request.
+
+        ``None`` where they alter what an earlier one became: then nothing may be added. The first call takes anything.
+        """
+        target = self._target
+        sounds, extra, moved, names, turns = self._notes
+        if not self._sent.add(messages):
+            return None
+        sound: list[Message] = []
+        for message in messages:
+            kept = _sound_message(message, target, self._sent.ids, self._is_chained, sounds)
+            if kept is not None:
+                sound.append(kept)
+        paired = self._pairing.add(sound, extra, moved)
+        if paired is None:
+            return None
+        legal = self._legal.add(paired, names)
+        made: list[Message] = []
+        if not legal and not self._made and not self._is_chained:
+            add_stand_in(made, "begin", "user", BEGIN, turns)
+            self.is_closed = True
+        previous = self._made[-1] if self._made else None
+        made += continued(previous, legal, target, turns, chained=self._is_chained)
+        self.is_closed = close(made, target, turns) or self.is_closed
+        self._is_altered = self._is_altered or not _are_same(made, messages)
+        self._loop.add(made)
+        self._made += made
+        return made
+
+    def repaired(self, request: Request) -> Repaired:
+        """The request whose messages were added, as it can be sent."""
+        head = self._repaired_head(request)
+        last = Notes()
+        params = clean_json(request.params)
+        if params != request.params:
+            last.add("text", "", "", "parameters made valid Unicode")
+        params = thinking_in(params, self._loop.begun_by, self._target, last)
+        repairs = tuple(chain(head.repairs, *(notes.repairs for notes in self._notes), last.repairs))
+        if not repairs and not self._is_altered and len(head.sound_system) == len(request.system):
+            return Repaired(request, (), head.names)
+        messages = tuple(self._made) if self._is_altered else request.messages
+        changed = replace(request, system=head.sound_system, tools=head.legal_tools, messages=messages, params=params)
+        return Repaired(changed, repairs, head.names)
+
+    def _repaired_head(self, request: Request) -> _Head:
+        head = self._head
+        if head is None or head.system != request.system or head.tools != request.tools:
+            notes = Notes()
+            system = tuple(_sound_system(block, notes) for block in request.system if block.text)
+            tools, names = legal_tools(request.tools, self._target, notes)
+            head = _Head(request.system, request.tools, system, tools, names, tuple(notes.repairs))
+            self._head = head
+        return head
+
+
+def _are_same(made: Sequence[Message], given: Sequence[Message]) -> bool:
+    return len(made) == len(given) and all(one is other for one, other in zip(made, given, strict=True))
+
+
+def _sound_system(block: SystemBlock, notes: Notes) -> SystemBlock:
     """A block of the system prompt as it can be sent; itself where it is in order."""
     text = cleaned(block.text)
     if text is block.text:
@@ -88,18 +164,7 @@ def sound_system(block: SystemBlock, notes: Notes) -> SystemBlock:
     return replace(block, text=text)
 
 
-def _sent(request: Request, policy: ReasoningPolicy) -> frozenset[str]:
-    return select(
-        request.messages,
-        policy,
-        wire=request.wire,
-        provider=request.provider,
-        model=request.model,
-        stream=request.stream,
-    ).sent
-
-
-def sound_message(
+def _sound_message(
     message: Message, target: Target, sent: frozenset[str] | None, stored: bool, notes: Notes
 ) -> Message | None:
     """A message as it can be sent, judged by itself; itself where it is in order, ``None`` where nothing is left.
@@ -115,3 +180,46 @@ def sound_message(
     if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
         return message
     return replace(message, parts=parts)
+
+
+def is_plain(message: Message, target: Target) -> bool:
+    """Whether a message holds nothing but sound text, calls and results, without any provider's data.
+
+    Most do, and need no closer look.
+    """
+    parts = message.parts
+    if not parts:
+        return False
+    if message.role == "assistant":
+        if target.every_reasoning or target.signed_calls:
+            return False
+        return all(_is_sound_text(part, target) or _is_sound_call(part) for part in parts)
+    return all(_is_sound_result(part, target) or _is_sound_text(part, target) for part in parts)
+
+
+def _is_sound_text(part: object, target: Target) -> bool:
+    if type(part) is not TextPart or part.provider is not None:
+        return False
+    text = part.text
+    if not text or not is_clean(text):
+        return False
+    return target.blank_text or not text.isspace()
+
+
+def _is_sound_call(part: object) -> bool:
+    if type(part) is not ToolCallPart or part.provider is not None:
+        return False
+    written = part.arguments
+    if "\\u0000" in written:
+        return False
+    try:
+        _object.decode(written)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _is_sound_result(part: object, target: Target) -> bool:
+    if type(part) is not ToolResultPart or part.provider is not None:
+        return False
+    return all(_is_sound_text(one, target) for one in part.content)

@@ -105,13 +105,11 @@ def _sound_schema(schema: msgspec.Raw) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode({"type": "object", **fields}))
 
 
-def legal_messages(messages: Sequence[Message], target: Target, notes: Notes) -> list[Message]:
-    """Paired messages with legal ids and names. The results after an answer belong to its calls, in order."""
-    return LegalMessages(target).add(messages, notes)
-
-
 class LegalMessages:
-    """Makes legal a history that comes in pieces: together they are what ``legal_messages`` makes of the whole."""
+    """Makes the ids and names of a paired history legal, which may come in pieces.
+
+    The results after an answer belong to its calls, in order.
+    """
 
     def __init__(self, target: Target) -> None:
         self._target = target

@@ -29,13 +29,8 @@ class _Call:
         self.result: ToolResultPart | None = None
 
 
-def paired(messages: Sequence[Message], notes: Notes) -> list[Message]:
-    """The messages with every call answered in its place. Messages that are in order are returned as they are."""
-    return Pairing().add(messages, notes, notes) or []
-
-
 class Pairing:
-    """Pairs a history that comes in pieces: together they are what ``paired`` makes of the whole."""
+    """Pairs calls and results of a history that comes in pieces. What is in order is returned as it is."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[_Call]] = {}
@@ -47,8 +42,8 @@ class Pairing:
     def add(self, messages: Sequence[Message], extra: Notes, moved: Notes) -> list[Message] | None:
         """The next messages, paired; ``None`` where they alter what was made of earlier ones, by a late result.
 
-        ``extra`` gets the notes on results that no call waits for, ``moved`` those on all else: a history in one piece
-        has the former first. After ``None`` nothing may be added.
+        ``extra`` gets the notes on results that no call waits for, ``moved`` those on all else. After ``None``
+        nothing may be added.
         """
         calls = self._matched(messages, extra)
         if calls is None:

@@ -9,27 +9,15 @@ from ullage.codec.repair_targets import Target
 from ullage.messages import Message, ReasoningPart
 
 
-def possible_thinking(
-    params: Mapping[str, object], messages: Sequence[Message], target: Target, notes: Notes
-) -> dict[str, object]:
+def thinking_in(params: Mapping[str, object], begun: Message | None, target: Target, notes: Notes) -> dict[str, object]:
     """The parameters, thinking switched off where this wire refuses it: for a loop that began without thinking.
 
-    With thinking ``enabled`` the answer that began the loop has to start with its thinking block, or thinking has to be
-    disabled, as the refusal itself says
-    (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks). Where that answer
-    is another model's, or its thinking was lost, the rest of the turn goes without; the next turn thinks again.
-    Adaptive thinking asks for nothing. ``messages`` are those that are sent.
+    ``begun`` is the answer that began the tool loop which the request goes on with; ``None`` where it begins a turn.
+    With thinking ``enabled`` that answer has to start with its thinking block, or thinking has to be disabled, as the
+    refusal itself says (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks).
+    Where the answer is another model's, or its thinking was lost, the rest of the turn goes without; the next turn
+    thinks again. Adaptive thinking asks for nothing.
     """
-    begun = None
-    if _is_asked_for(params, target):
-        loop = ToolLoop()
-        loop.add(messages)
-        begun = loop.begun_by
-    return thinking_in(params, begun, target, notes)
-
-
-def thinking_in(params: Mapping[str, object], begun: Message | None, target: Target, notes: Notes) -> dict[str, object]:
-    """The same for the answer that began the loop which the request goes on with; ``None`` where it begins a turn."""
     if begun is None or not _is_asked_for(params, target) or isinstance(begun.parts[0], ReasoningPart):
         return dict(params)
     notes.add("thinking_off", begun.id, "", "thinking switched off: this tool loop began without it")

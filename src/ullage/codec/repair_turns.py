@@ -16,19 +16,6 @@ BEGIN: Final = "Begin."
 NOTED: Final = "Noted."
 
 
-def in_turns(messages: Sequence[Message], target: Target, notes: Notes, *, chained: bool) -> list[Message]:
-    """The messages with a stand-in wherever the target would refuse the order. Empty messages are gone before.
-
-    A chained request may begin anywhere: the provider holds what came before.
-    """
-    made: list[Message] = []
-    if not messages and not chained:
-        _add(made, "begin", "user", BEGIN, notes)
-    made += continued(None, messages, target, notes, chained=chained)
-    close(made, target, notes)
-    return made
-
-
 def continued(
     previous: Message | None, messages: Sequence[Message], target: Target, notes: Notes, *, chained: bool
 ) -> list[Message]:
@@ -37,30 +24,31 @@ def continued(
     for message in messages:
         if previous is None:
             if message.role == "assistant" and target.user_first and not chained:
-                _add(made, message.id, "user", BEGIN, notes)
+                add_stand_in(made, message.id, "user", BEGIN, notes)
         elif message.role == "assistant" and previous.role == "assistant":
             if target.alternates and not is_paused(previous):
-                _add(made, previous.id, "user", GO_ON, notes)
+                add_stand_in(made, previous.id, "user", GO_ON, notes)
         elif message.role in ("user", "system") and previous.role == "tool" and target.answer_after_tools:
-            _add(made, previous.id, "assistant", NOTED, notes)
+            add_stand_in(made, previous.id, "assistant", NOTED, notes)
         made.append(message)
         previous = message
     return made
 
 
-def close(made: list[Message], target: Target, notes: Notes) -> None:
-    """Alter the end of the messages in place, where the target would not go on from it."""
-    if made and made[-1].role == "assistant" and target.user_last and not is_paused(made[-1]):
-        _add(made, made[-1].id, "user", GO_ON, notes)
-    if made and made[-1].role == "assistant" and not target.space_at_end:
-        made[-1] = _trimmed(made[-1], notes)
-
-
-def may_end(last: Message, target: Target) -> bool:
-    """Whether a request can end with this message as it is."""
-    notes = Notes()
-    close([last], target, notes)
-    return not notes.repairs
+def close(made: list[Message], target: Target, notes: Notes) -> bool:
+    """Alter the end of the messages in place, where the target would not go on from it; whether that was so."""
+    if not made or made[-1].role != "assistant":
+        return False
+    if target.user_last:
+        if is_paused(made[-1]):
+            return False
+        add_stand_in(made, made[-1].id, "user", GO_ON, notes)
+        return True
+    if target.space_at_end:
+        return False
+    last = made[-1]
+    made[-1] = _trimmed(last, notes)
+    return made[-1] is not last
 
 
 def _trimmed(message: Message, notes: Notes) -> Message:
@@ -78,7 +66,8 @@ def is_paused(message: Message) -> bool:
     return bool(message.parts) and isinstance(message.parts[-1], ProviderItem)
 
 
-def _add(made: list[Message], beside: str, role: Role, text: str, notes: Notes) -> None:
+def add_stand_in(made: list[Message], beside: str, role: Role, text: str, notes: Notes) -> None:
+    """Put a message that the history does not have behind those that were made."""
     name = f"{beside}.{role}"
     notes.add("stand_in_message", name, "", f"the wire asks for a message of the {role} here")
     made.append(Message(id=name, role=role, origin="injected", parts=(TextPart(id=f"{name}.text", text=text),)))

@@ -1,8 +1,8 @@
 """The reasoning in the window, and how much of it the next input counts.
 
 Amounts are tokens by message, reported where the provider said them and estimated where not. Which of them count is
-the product of two rules: what the provider keeps and what the application sends (seed 004). ``ullage.reasoning.select``
-answers the same by going through the messages; here it is had from sums, and a property test holds the two together.
+the product of two rules: what the provider keeps and what the application sends (seed 004). A property test compares
+these sums with the same rules applied to all messages (``tests/reasoning_in_full.py``).
 """
 
 from __future__ import annotations

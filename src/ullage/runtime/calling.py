@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import CallModel
-from ullage.codec.encode import Options
 from ullage.codec.encode.anthropic import MAX_OUTPUT
+from ullage.codec.encode.blocks import Options
 from ullage.codec.overflow import overflowed
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.context.view import in_view
@@ -80,12 +80,13 @@ async def call_model(work: Work, step: CallModel) -> None:
         answer = await _stream(work, request, call, options)
     except ProviderError as problem:
         answer = problem
+    finally:
+        repairs = repaired(call, work.outgoing.settle())
     if isinstance(answer, ProviderError):
         if isinstance(answer, Overflow):
             note_refusal(work, answer)
-        await ledger.write([*repaired(call, work.outgoing.repairs), *failed(call, answer, work)], ends_draft=call)
+        await ledger.write([*repairs, *failed(call, answer, work)], ends_draft=call)
         return
-    repairs = repaired(call, work.outgoing.repairs)
     await ledger.write([*repairs, *ended(call, answer)], ends_draft=call)
     await ledger.write([*what_was_learnt(work, call), *work.reading_events()])
     reading = work.reading
@@ -123,12 +124,8 @@ def request_of(work: Work) -> Request:
 
     Where messages were only added since the last one, this costs what was added.
     """
-    meter, outgoing = work.ledger.meter, work.outgoing
-    if outgoing.added is not None and len(meter) == outgoing.sent + len(outgoing.added):
-        messages = outgoing.growing.extended(in_view(outgoing.added))
-    else:
-        messages = in_view(meter.messages)
-    return meter.request(stream=work.settings.stream, messages=messages)
+    meter = work.ledger.meter
+    return meter.request(stream=work.settings.stream, messages=work.outgoing.messages(meter))
 
 
 def departed(work: Work, request: Request, options: Options) -> list[Event]:
@@ -139,7 +136,7 @@ def departed(work: Work, request: Request, options: Options) -> list[Event]:
     memory, meter = work.memory, work.ledger.meter
     if memory.started is None or memory.is_declared:
         return []
-    places = [message.id for message in meter.messages] if work.outgoing.is_new else []
+    places = [message.id for message in meter.messages] if work.outgoing.history.last is None else []
     earlier = None
     if memory.newest_sent in places:
         sent = in_view(meter.messages[: places.index(memory.newest_sent) + 1])
@@ -194,7 +191,7 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
         retries=Retries(tries=settings.tries, loading_s=settings.loading_s),
         on_retry=note_retry,
         sleep=pause,
-        make=work.outgoing.prepare,
+        history=work.outgoing.history,
     )
     drafting = Drafting(ledger.store, ledger.held, call, flush_s=settings.flush_s, flush_bytes=settings.flush_bytes)
     async with drafting, contextlib.aclosing(events) as coming:

@@ -1,11 +1,10 @@
-"""The session's requests as they go out: what was added since the last one, and what had to be put right in it."""
+"""The session's next request: what was added since the last one, and what had to be repaired in it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ullage.codec.encode import Options
-from ullage.codec.repair import EVERYTHING
+from ullage.codec.encode.blocks import Options
+from ullage.codec.history import History
+from ullage.context.view import in_view
 from ullage.events import (
     CompactionCommitted,
     Event,
@@ -16,54 +15,45 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message, Request
+from ullage.meter.meter import Meter
 from ullage.reasoning import ReasoningPolicy
-from ullage.wire.call import PLAIN, Prepared, prepare
+from ullage.wire.call import prepare
 from ullage.wire.endpoints import Endpoint
-from ullage.wire.growing import GrowingRequest
 
 
 class Outgoing:
-    """One session's requests in turn. ``added`` is ``None`` where the next one does not simply extend the last."""
+    """One session's requests in turn."""
 
     def __init__(self) -> None:
-        self.growing = GrowingRequest()
-        self.added: list[Message] | None = None
-        self.sent = 0
-        """How many messages the last request had."""
-        self.repairs: tuple[str, ...] = ()
-        """What had to be put right in the last request and not in the one before it, in words."""
+        self.history = History()
+        self._added: list[Message] | None = None  # None where the next request does not simply extend the last
         self._repaired: frozenset[tuple[str, str, str]] = frozenset()
-        self._last: Prepared | None = None
-        self._ready: _Ready | None = None
-
-    @property
-    def is_new(self) -> bool:
-        """Whether no request was made ready yet."""
-        return self._last is None
 
     def note(self, event: Event) -> None:
         """Take in what an event does to the view."""
         match event:
             case MessageAdded():
-                if self.added is not None:
-                    self.added.append(event.message)
+                if self._added is not None:
+                    self._added.append(event.message)
             case MessageReplaced() | Rewound() | Pruned() | CompactionCommitted() | Uncompacted():
-                self.added = None
+                self._added = None
 
-    def prepare(
-        self, request: Request, endpoint: Endpoint, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN
-    ) -> Prepared:
-        """The request made ready, as ``wire.call.prepare`` does. Raises ``InvalidRequest``."""
-        ready = self._ready
-        if ready is not None and ready.asked is request and ready.options is options and ready.policy == policy:
-            return ready.prepared
-        prepared = self.growing.prepare(request, endpoint, policy=policy, options=options)
-        self.added, self.sent = [], len(request.messages)
-        repairs = {(each.kind, each.message, each.part): each.what for each in prepared.repaired.repairs}
-        self.repairs = tuple(what for key, what in repairs.items() if key not in self._repaired)
+    def messages(self, meter: Meter) -> tuple[Message, ...]:
+        """The messages in view as they go out, at the cost of those that were added since the last request."""
+        added, history = self._added, self.history
+        if added is not None and len(meter) == history.count + len(added):
+            return history.extended(in_view(added))
+        return in_view(meter.messages)
+
+    def settle(self) -> tuple[str, ...]:
+        """Take note that the request went out. What was repaired in it and not in the one before, in words."""
+        self._added = []
+        if self.history.last is None:
+            return ()
+        repairs = {(each.kind, each.message, each.part): each.what for each in self.history.last.repaired.repairs}
+        new = tuple(what for key, what in repairs.items() if key not in self._repaired)
         self._repaired = frozenset(repairs)
-        self._last, self._ready = prepared, _Ready(request, policy, options, prepared)
-        return prepared
+        return new
 
     def departs(
         self,
@@ -71,31 +61,25 @@ class Outgoing:
         endpoint: Endpoint,
         earlier: Request | None,
         *,
-        policy: ReasoningPolicy = EVERYTHING,
-        options: Options = PLAIN,
+        policy: ReasoningPolicy,
+        options: Options,
     ) -> bool:
         """Whether blocks that were sent before stand otherwise in this request, or not at all, for the same model.
 
-        ``earlier`` is the last request as the ledger has it, for the first one here: it is made ready again to be
-        compared. Raises ``InvalidRequest``.
+        ``earlier`` is the last request as the ledger has it, for the first one here: it is made again to be compared.
+        Raises ``InvalidRequest``.
         """
-        last = self._last
-        if last is None and earlier is not None:
-            last = prepare(earlier, endpoint, policy=policy, options=options)
-        now = self.prepare(request, endpoint, policy=policy, options=options)
-        return last is not None and _place(last) == _place(now) and not now.encoded.extends(last.encoded)
+        before: History = self.history
+        if before.last is None and earlier is not None:
+            before = History()
+            prepare(earlier, endpoint, policy=policy, options=options, history=before)
+        last = before.last
+        now = prepare(request, endpoint, policy=policy, options=options, history=self.history)
+        if last is None or _place(last.repaired.request) != _place(now.repaired.request):
+            return False
+        return not now.encoded.extends(last.encoded)
 
 
-class _Ready(NamedTuple):
-    """A request that was made ready ahead, and what for."""
-
-    asked: Request
-    policy: ReasoningPolicy
-    options: Options
-    prepared: Prepared
-
-
-def _place(prepared: Prepared) -> tuple[str, str, str]:
+def _place(request: Request) -> tuple[str, str, str]:
     """Where it goes: to another place everything is new."""
-    request = prepared.request
     return request.provider, request.wire, request.model

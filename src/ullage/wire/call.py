@@ -18,14 +18,15 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from ullage.codec.decode import decoder_for, read_answer
 from ullage.codec.decode.draft import shortened
-from ullage.codec.encode import Encoded, Options, encode, encode_count, settle
+from ullage.codec.encode.blocks import PLAIN, Encoded, Options
 from ullage.codec.foreign import parse_json
+from ullage.codec.history import History, encode_count
 from ullage.codec.problems import problem_in_body
 from ullage.codec.repair import EVERYTHING, Repaired, repair
 from ullage.codec.repair_names import own_name
@@ -37,7 +38,6 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.wire.client import Client, Incoming, Post
 from ullage.wire.endpoints import Endpoint
 
-PLAIN = Options()
 LARGE: Final = 256 * 1024
 """Bytes from which on an event or a body is read in a thread, so that everything else goes on meanwhile."""
 KEPT_EARLY: Final = 16
@@ -93,24 +93,21 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    request: Request, endpoint: Endpoint, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN
+    request: Request,
+    endpoint: Endpoint,
+    *,
+    policy: ReasoningPolicy = EVERYTHING,
+    options: Options = PLAIN,
+    history: History | None = None,
 ) -> Prepared:
-    """The request as ``endpoint`` gets it. Its body is made once and sent again as it is. Raises ``InvalidRequest``."""
-    request = addressed(request, endpoint)
-    asked, options = settle(request, options)
-    repaired = repair(asked, policy=policy)
-    encoded = encode(repaired.request, options=options)
-    return Prepared(request, repaired, encoded, post_of(request, endpoint, encoded, encoded.content))
+    """The request as ``endpoint`` gets it. Its body is made once and sent again as it is. Raises ``InvalidRequest``.
 
-
-def addressed(request: Request, endpoint: Endpoint) -> Request:
-    """The request with the wire and the provider of the endpoint it goes to."""
-    return replace(request, wire=endpoint.wire, provider=endpoint.provider or request.provider)
-
-
-def post_of(request: Request, endpoint: Endpoint, encoded: Encoded, content: bytes) -> Post:
-    """An encoded request, with ``content`` as its body, on its way to an endpoint."""
-    return Post(
+    With the ``history`` of its session it costs what was added since the last request.
+    """
+    request = _addressed(request, endpoint)
+    history = History() if history is None else history
+    repaired, encoded, content = history.prepare(request, policy=policy, options=options)
+    post = Post(
         endpoint=endpoint,
         path=encoded.path,
         headers=encoded.headers,
@@ -118,14 +115,15 @@ def post_of(request: Request, endpoint: Endpoint, encoded: Encoded, content: byt
         model=request.model,
         stream=request.stream,
     )
+    return Prepared(request, repaired, encoded, post)
 
 
-class Prepare(Protocol):
-    """What makes a request ready, as ``prepare`` does."""
-
-    def __call__(
-        self, request: Request, endpoint: Endpoint, *, policy: ReasoningPolicy, options: Options
-    ) -> Prepared: ...
+def _addressed(request: Request, endpoint: Endpoint) -> Request:
+    """The request with the wire and the provider of the endpoint it goes to."""
+    provider = endpoint.provider or request.provider
+    if (request.wire, request.provider) == (endpoint.wire, provider):
+        return request
+    return replace(request, wire=endpoint.wire, provider=provider)
 
 
 async def stream(
@@ -138,7 +136,7 @@ async def stream(
     policy: ReasoningPolicy = EVERYTHING,
     options: Options = PLAIN,
     retries: Retries = Retries(),
-    make: Prepare = prepare,
+    history: History | None = None,
     on_retry: Callable[[Retrying], None] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[StreamEvent | Answer, None]:
@@ -148,12 +146,12 @@ async def stream(
     ``ProviderError`` for a call that gave nothing: refused, never answered, or failed before its first piece. A stream
     that breaks later ends with an answer that is ``dropped`` and holds what came; one that reports an error after it
     has begun, with an answer that is ``failed``.
-    ``make`` makes the request ready; a loop hands in its ``wire.growing.GrowingRequest.prepare``, which costs less.
+    A loop hands in its ``history``: then a request costs what was added since the last one.
     Use ``contextlib.aclosing`` to leave early: only then is the connection closed at once.
     """
     if endpoint.base_url in client.without_usage:
         options = _without_usage(options)
-    prepared = make(request, endpoint, policy=policy, options=options)
+    prepared = prepare(request, endpoint, policy=policy, options=options, history=history)
     attempt = 0
     loading = Loading(retries.loading_s)
     while True:
@@ -175,7 +173,7 @@ async def stream(
                 raise
             client.without_usage.add(endpoint.base_url)
             options = _without_usage(options)
-            prepared = make(request, endpoint, policy=policy, options=options)
+            prepared = prepare(request, endpoint, policy=policy, options=options, history=history)
             attempt -= 1
             continue
         except ProviderError as problem:
@@ -213,7 +211,7 @@ async def count(
 
     Sent once, not retried. Raises ``ProviderError``, also for an answer that names no count.
     """
-    request = addressed(request, endpoint)
+    request = _addressed(request, endpoint)
     encoded = encode_count(repair(request, policy=policy).request, options=options)
     if encoded is None:
         return None

@@ -10,7 +10,10 @@ import pytest
 
 from tests.codec.streams import request, user
 from ullage.codec.bodies import read_body
-from ullage.codec.encode import CacheMarks, Encoded, Options, encode, encode_count, settle
+from ullage.codec.encode import CacheMarks, Encoded, Options
+from ullage.codec.encode.anthropic import settle
+from ullage.codec.history import encode, encode_count
+from ullage.codec.repair import repair
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -258,7 +261,7 @@ def test_thinking_without_a_signature_goes_to_look_alikes_of_this_wire() -> None
 
 def test_the_policy_decides_what_reasoning_is_sent() -> None:
     asked = request("messages", user(), thinking("hm", b'{"signature":"S"}'), user("more", "u2"))
-    sent = body(encode(asked, policy=ReasoningPolicy(strip="all"), options=BARE))
+    sent = body(encode(repair(asked, policy=ReasoningPolicy(strip="all")).request, options=BARE))
     assert [block["type"] for block in sent["messages"][1]["content"]] == ["text"]
 
 

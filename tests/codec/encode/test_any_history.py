@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codec.histories import broken_request
-from ullage.codec.encode import encode, encode_count
+from ullage.codec.history import encode, encode_count
 from ullage.codec.repair import repair
-from ullage.messages import Request
-from ullage.reasoning import ReasoningPolicy
+from ullage.codec.repair_reasoning import NO_REASONING
+from ullage.messages import ReasoningPart
+from ullage.reasoning import ReasoningPolicy, need_for
 
 POLICIES = st.builds(ReasoningPolicy, st.booleans(), st.sampled_from(["none", "all", "all_but_last"]))
 SEEDS = st.integers(0, 10**6)
@@ -19,18 +20,19 @@ SEEDS = st.integers(0, 10**6)
 
 @given(SEEDS, POLICIES)
 def test_a_repaired_history_is_encoded_without_a_doubt(seed: int, policy: ReasoningPolicy) -> None:
-    repaired = repair(broken_request(seed)).request
-    encoded = encode(repaired, policy=policy)
+    repaired = repair(broken_request(seed), policy=policy).request
+    encoded = encode(repaired)
     assert isinstance(json.loads(encoded.content), dict)
     assert b"\\ud8" not in encoded.content
-    assert encode(repaired, policy=policy).content == encoded.content
-    counted = encode_count(repaired, policy=policy)
+    assert encode(repaired).content == encoded.content
+    counted = encode_count(repaired)
     assert counted is None or isinstance(json.loads(counted.content), dict)
 
 
 @given(SEEDS)
-def test_reasoning_is_sent_by_the_one_function_that_decides_it(seed: int) -> None:
-    repaired: Request = repair(broken_request(seed)).request
-    none = encode(repaired, policy=ReasoningPolicy(include_in_context=False)).content
-    everything = encode(repaired).content
-    assert len(none) <= len(everything)
+def test_reasoning_that_the_policy_keeps_back_is_sent_only_where_the_wire_needs_it(seed: int) -> None:
+    given = broken_request(seed)
+    none = repair(given, policy=ReasoningPolicy(include_in_context=False)).request
+    thoughts = [part for one in none.messages for part in one.of_type(ReasoningPart)]
+    needed = need_for(given.wire, given.model) is not None
+    assert needed or all(part.text == NO_REASONING for part in thoughts)

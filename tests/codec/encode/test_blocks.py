@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codec.streams import HOSTS, request, user
-from ullage.codec.encode import Options, encode
+from ullage.codec.encode import Options
 from ullage.codec.encode.blocks import Block, Blocks, Encoded, Sending, json_object
+from ullage.codec.history import encode
 from ullage.errors import InvalidRequest
 from ullage.messages import Message, ProviderData, Request, SystemBlock, TextPart, Tool
-from ullage.reasoning import ReasoningPolicy
 
 WIRES = sorted(HOSTS)
 
@@ -70,7 +70,7 @@ def data(*, wire: str, provider: str, model: str) -> ProviderData:
 
 
 def sending() -> Sending:
-    return Sending.of(request("responses"), ReasoningPolicy(), Options())
+    return Sending.of(request("responses"), Options())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 
 from tests.codec.streams import request, user
 from ullage.codec.bodies import read_body
-from ullage.codec.encode import Encoded, Options, encode, encode_count
+from ullage.codec.encode import Encoded, Options
+from ullage.codec.history import encode, encode_count
 from ullage.messages import (
     FilePart,
     ImagePart,

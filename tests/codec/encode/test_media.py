@@ -9,9 +9,8 @@ from ullage.codec.encode import Options
 from ullage.codec.encode.blocks import Blocks, Sending
 from ullage.codec.encode.media import Held, locate, named_text, stand_in
 from ullage.messages import FilePart, ImagePart
-from ullage.reasoning import ReasoningPolicy
 
-SENDING = Sending.of(request("chat"), ReasoningPolicy(), Options(media={"blake2b:1": b"hi", "https://x/y": b"cached"}))
+SENDING = Sending.of(request("chat"), Options(media={"blake2b:1": b"hi", "https://x/y": b"cached"}))
 
 
 @pytest.mark.parametrize(

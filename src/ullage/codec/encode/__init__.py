@@ -1,55 +1,49 @@
-"""From a request in our words to the body that goes out: ``encode`` and ``encode_count``."""
+"""The wires that requests are encoded for, and the options of a call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Final
 
 from ullage.codec.encode import anthropic, chat, gemini, responses
-from ullage.codec.encode.blocks import EVERYTHING, PLAIN, CacheMarks, Encoded, Options
+from ullage.codec.encode.blocks import CacheMarks, Encoded, MessageWriter, Options
 from ullage.errors import InvalidRequest
 from ullage.messages import Request
-from ullage.reasoning import ReasoningPolicy
 
-__all__ = ["CacheMarks", "Encoded", "Options", "encode", "encode_count", "settle"]
-
-
-class _Encoder(Protocol):
-    def __call__(self, request: Request, *, policy: ReasoningPolicy = ..., options: Options = ...) -> Encoded: ...
+__all__ = ["CacheMarks", "Encoded", "Encoder", "Options", "encoder_of"]
 
 
-_ENCODERS: Final[dict[str, _Encoder]] = {
-    "messages": anthropic.encode,
-    "chat": chat.encode,
-    "responses": responses.encode,
-    "generateContent": gemini.encode,
-}
-_COUNTERS: Final[dict[str, Callable[..., Encoded]]] = {
-    "messages": anthropic.encode_count,
-    "responses": responses.encode_count,
-    "generateContent": gemini.encode_count,
-}
+def _unsettled(request: Request, options: Options) -> tuple[Request, Options]:
+    return request, options
 
 
-def settle(request: Request, options: Options) -> tuple[Request, Options]:
-    """The same call with those options among its parameters that ``codec.repair`` has to see before it is encoded."""
-    return anthropic.settle(request, options) if request.wire == "messages" else (request, options)
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """How one wire writes a request: ``field`` holds its messages, ``head`` is all but them.
 
-
-def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
-    """The request as its wire wants it. What ``codec.repair`` puts right must have been put right before.
-
-    Raises ``InvalidRequest`` for a wire that has no codec.
+    ``count`` makes the call that counts an encoded request. ``settle`` puts those options among a request's parameters
+    that the validator has to see before it is encoded.
     """
-    encoder = _ENCODERS.get(request.wire)
+
+    field: str
+    head: Callable[[Request, Options], Encoded]
+    writer: Callable[[], MessageWriter]
+    count: Callable[[Request, Encoded], Encoded] | None
+    settle: Callable[[Request, Options], tuple[Request, Options]] = _unsettled
+
+
+_ENCODERS: Final = {
+    "messages": Encoder("messages", anthropic.encode_head, anthropic.Writer, anthropic.encode_count, anthropic.settle),
+    "chat": Encoder("messages", chat.encode_head, chat.Writer, None),
+    "responses": Encoder("input", responses.encode_head, responses.Writer, responses.encode_count),
+    "generateContent": Encoder("contents", gemini.encode_head, gemini.Writer, gemini.encode_count),
+}
+
+
+def encoder_of(wire: str) -> Encoder:
+    """What encodes for this wire. Raises ``InvalidRequest`` for a wire that has no codec."""
+    encoder = _ENCODERS.get(wire)
     if encoder is None:
-        raise InvalidRequest(
-            f"There is no codec for the wire {request.wire!r}; there is one for {', '.join(_ENCODERS)}."
-        )
-    return encoder(request, policy=policy, options=options)
-
-
-def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded | None:
-    """The body that asks how many tokens this request would be; ``None`` where the wire has no such endpoint."""
-    counter = _COUNTERS.get(request.wire)
-    return None if counter is None else counter(request, policy=policy, options=options)
+        raise InvalidRequest(f"There is no codec for the wire {wire!r}; there is one for {', '.join(_ENCODERS)}.")
+    return encoder

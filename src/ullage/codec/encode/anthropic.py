@@ -7,19 +7,17 @@ the API joins itself. A block is one content block, so that a message that grows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from ullage.codec.encode.blocks import (
-    EVERYTHING,
-    PLAIN,
     Blocks,
     CacheMarks,
     Encoded,
+    MessageWriter,
     Options,
     Sending,
     drop,
@@ -28,6 +26,7 @@ from ullage.codec.encode.blocks import (
     merged,
     nested,
     params_of,
+    wire_message,
 )
 from ullage.codec.encode.media import Held, locate, named_text, stand_in
 from ullage.messages import (
@@ -46,7 +45,6 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
-from ullage.reasoning import ReasoningPolicy
 
 VERSION: Final = "2023-06-01"
 """https://platform.claude.com/docs/en/api/versioning"""
@@ -58,16 +56,16 @@ _UNCOUNTED: Final = frozenset(
     {"max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata", "service_tier", "container"}
 )
 """Parameters that https://platform.claude.com/docs/en/api/messages-count-tokens does not take."""
+_COUNTED_FIELDS: Final = ("model", "system", "tools", "messages")
 
 Block = dict[str, Any] | msgspec.Raw
 """A content block to be; one that goes out as it came is bytes already."""
 
 
-def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
-    """The body of one Messages call."""
+def encode_head(request: Request, options: Options) -> Encoded:
+    """One Messages call without its messages."""
     blocks = Blocks()
-    request, options = settle(request, options)
-    body = _body(request, policy, options, blocks)
+    body = _body(request, options, blocks)
     said: list[tuple[str, object]] = [("max_tokens", options.max_output), ("temperature", options.temperature)]
     if options.effort is not None:
         said.append(("output_config", {**nested(request.params, "output_config"), "effort": options.effort}))
@@ -91,14 +89,11 @@ def settle(request: Request, options: Options) -> tuple[Request, Options]:
     return asked, replace(options, thinking_budget=None, effort=effort)
 
 
-def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
-    """The body of a ``count_tokens`` call for the same request."""
-    blocks = Blocks()
-    body = _body(request, policy, options, blocks)
+def encode_count(request: Request, encoded: Encoded) -> Encoded:
+    """The ``count_tokens`` call for an encoded request."""
+    body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
     params = {name: value for name, value in params_of(request).items() if name not in _UNCOUNTED}
-    return Encoded(
-        "/messages/count_tokens", _headers(options), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent)
-    )
+    return encoded._replace(path="/messages/count_tokens", body={**body, **params})
 
 
 def _headers(options: Options) -> dict[str, str]:
@@ -106,30 +101,80 @@ def _headers(options: Options) -> dict[str, str]:
     return {**headers, "anthropic-beta": ",".join(options.betas)} if options.betas else headers
 
 
-def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: Blocks) -> dict[str, object]:
-    sending = Sending.of(request, policy, options)
+def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, object]:
+    sending = Sending.of(request, options)
     system = [_system(sending, block) for block in request.system if block.text]
     tools = [tool for one in request.tools if (tool := _tool(one, blocks)) is not None]
-    turns = [
-        (role, [block for message in run for block in content_of(sending, message, blocks)])
-        for role, run in groupby(request.messages, key=speaker)
-    ]
     written_system = [blocks.add("system", block) for block in system]
     written_tools = [blocks.add("tool", tool) for tool in tools]
-    written = [(role, content, [blocks.add(role, block) for block in content]) for role, content in turns if content]
     if options.cache is not None:
         _mark_head(options.cache, system, written_system, tools, written_tools)
-        mark_turns(options.cache, written)
     body: dict[str, object] = {"model": request.model}
     if written_system:
         body["system"] = written_system
     if written_tools:
         body["tools"] = written_tools
-    body["messages"] = [{"role": role, "content": raw} for role, _, raw in written]
+    body["messages"] = []
     return body
 
 
-def speaker(message: Message) -> str:
+class _Turn(NamedTuple):
+    """A wire message that may still grow or be marked: whose it is, its blocks, and these as they are written."""
+
+    speaker: str
+    content: list[Block]
+    written: list[msgspec.Raw]
+
+    @property
+    def can_be_marked(self) -> bool:
+        return self.speaker == "user" and any(_can_be_marked(block) for block in self.content)
+
+
+class Writer(MessageWriter):
+    """The messages of a Messages call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._recent: list[_Turn] = []  # the last of them is the one that may grow
+
+    def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
+        recent = self._recent
+        marks = sending.options.cache
+        for message in messages:
+            speaker = _speaker(message)
+            if not recent or recent[-1].speaker != speaker:
+                if recent and not recent[-1].content:
+                    recent.pop()  # nothing of it is sent, but its neighbours were not joined
+                if marks is None or marks.messages >= 0:
+                    self._close()
+                recent.append(_Turn(speaker, [], []))
+            turn = recent[-1]
+            for block in _content_of(sending, message, self.blocks):
+                turn.content.append(block)
+                turn.written.append(self.blocks.add(speaker, block))
+        return True
+
+    def _close(self) -> None:
+        """Write what no marker can reach any more."""
+        recent = self._recent
+        marked = sum(1 for turn in recent if turn.can_be_marked)
+        while recent:
+            marked -= recent[0].can_be_marked
+            if marked < MOST_MARKS:
+                return
+            turn = recent.pop(0)
+            self._write(wire_message(turn.speaker, "content", turn.written))
+
+    def _open_items(self, marks: CacheMarks | None) -> Iterator[bytes]:
+        turns = [turn._replace(written=list(turn.written)) for turn in self._recent if turn.content]
+        if marks is not None:
+            _mark_turns(marks, turns)
+        for turn in turns:
+            yield wire_message(turn.speaker, "content", turn.written)
+            yield b","
+
+
+def _speaker(message: Message) -> str:
     """Whose a message is on this wire: neighbours of one speaker are one wire message."""
     return "assistant" if message.role == "assistant" else "user"
 
@@ -159,7 +204,7 @@ def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
     return {**declared, "defer_loading": True} if tool.deferred else declared
 
 
-def content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Block]:
+def _content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Block]:
     """The content blocks of one message."""
     for part in message.parts:
         if message.role == "system" and isinstance(part, TextPart):
@@ -254,12 +299,12 @@ def _mark_head(
         _mark_last(tools, written_tools, marker)
 
 
-def mark_turns(marks: CacheMarks, turns: list[tuple[str, list[Block], list[msgspec.Raw]]]) -> None:
-    """Puts the markers on the written blocks of wire messages: their speaker, their blocks, and these as written."""
+def _mark_turns(marks: CacheMarks, turns: Sequence[_Turn]) -> None:
+    """Puts the markers on the written blocks of wire messages; a negative number of them marks every turn."""
     marker = _marker(marks)
     left = min(marks.messages, MOST_MARKS - 1 if marks.system else MOST_MARKS)
-    for role, content, written in reversed(turns):
-        if left and role == "user" and _mark_last(content, written, marker):
+    for turn in reversed(turns):
+        if left and turn.speaker == "user" and _mark_last(turn.content, turn.written, marker):
             left -= 1
 
 
@@ -267,7 +312,7 @@ def _marker(marks: CacheMarks) -> Mapping[str, str]:
     return {"type": "ephemeral"} if marks.ttl == "5m" else {"type": "ephemeral", "ttl": marks.ttl}
 
 
-def can_be_marked(block: Block) -> bool:
+def _can_be_marked(block: Block) -> bool:
     """Whether a block can carry a marker: thinking can't, nor can one that goes out as it came."""
     return isinstance(block, dict) and block.get("type") not in ("thinking", "redacted_thinking")
 
@@ -275,7 +320,7 @@ def can_be_marked(block: Block) -> bool:
 def _mark_last(blocks: list[Any], written: list[msgspec.Raw], marker: Mapping[str, str]) -> bool:
     for at in range(len(blocks) - 1, -1, -1):
         block = blocks[at]
-        if can_be_marked(block):
+        if _can_be_marked(block):
             written[at] = msgspec.Raw(msgspec.json.encode({**block, "cache_control": marker}))
             return True
     return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final, Literal, NamedTuple
@@ -12,8 +13,8 @@ import msgspec
 from ullage.codec.params import unowned
 from ullage.codec.raw import Fields, fields_of, parse
 from ullage.codec.repair_targets import Target, target_of
-from ullage.messages import Message, ProviderData, ReasoningPart, Request, Tool
-from ullage.reasoning import ReasoningPolicy, is_native, same_house, select
+from ullage.messages import Message, ProviderData, ReasoningPart, Request, Tool, ToolResultPart
+from ullage.reasoning import is_native, same_house
 
 _encode = msgspec.json.Encoder().encode
 _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -62,8 +63,6 @@ class Options:
     media: Mapping[str, bytes] = field(default_factory=dict)
 
 
-EVERYTHING: Final = ReasoningPolicy()
-"""All reasoning is sent back: the default policy."""
 PLAIN: Final = Options()
 """Nothing is asked for but caching."""
 
@@ -129,31 +128,60 @@ class Blocks:
             self.unsent.append(what)
 
 
+class MessageWriter(ABC):
+    """The messages of one request on one wire, encoded once each: what was written stays written.
+
+    What can still change (a wire message that the next one may be joined to, the places of cache markers) is kept
+    open; all before it is bytes.
+    """
+
+    def __init__(self) -> None:
+        self.blocks = Blocks()
+        self._final = bytearray()  # the items that are final, with a comma behind each
+
+    @abstractmethod
+    def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
+        """Encode the next messages; false where they alter how an earlier one is sent. Then nothing may be added.
+
+        The first call takes anything.
+        """
+
+    def items(self, marks: CacheMarks | None) -> list[bytes | bytearray]:
+        """All that was added, in pieces to be joined: JSON items, each with a comma behind it. To be copied at once."""
+        return [self._final, *self._open_items(marks)]
+
+    def _open_items(self, marks: CacheMarks | None) -> Iterator[bytes]:
+        """The items that may still change."""
+        yield from ()
+
+    def _write(self, item: bytes | msgspec.Raw) -> None:
+        self._final += memoryview(item)
+        self._final += b","
+
+
+def result_ids(messages: Iterable[Message]) -> Iterator[str]:
+    """The ids of the calls that these messages hold results of."""
+    for message in messages:
+        for part in message.of_type(ToolResultPart):
+            yield part.call_id
+
+
+def wire_message(role: str, field: str, written: Sequence[msgspec.Raw]) -> bytes:
+    """A wire message out of its blocks."""
+    return b'{"role":"%b","%b":[%b]}' % (role.encode(), field.encode(), b",".join(map(bytes, written)))
+
+
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What of one request may go where: the target's rules, and the reasoning that the policy lets through."""
+    """What of one request may go where: by the target's rules, and by who made a part's data."""
 
     request: Request
     target: Target
-    sent: frozenset[str]
     options: Options
 
     @classmethod
-    def of(cls, request: Request, policy: ReasoningPolicy, options: Options) -> Sending:
-        if policy == EVERYTHING:
-            sent = (
-                part.id for one in request.messages if one.role == "assistant" for part in one.of_type(ReasoningPart)
-            )
-            return cls(request, target_of(request), frozenset(sent), options)
-        chosen = select(
-            request.messages,
-            policy,
-            wire=request.wire,
-            provider=request.provider,
-            model=request.model,
-            stream=request.stream,
-        )
-        return cls(request, target_of(request), chosen.sent, options)
+    def of(cls, request: Request, options: Options) -> Sending:
+        return cls(request, target_of(request), options)
 
     def fields(self, data: ProviderData | None) -> dict[str, Any]:
         """A part's own fields, as the bytes they came in: all that the target can read."""
@@ -165,18 +193,14 @@ class Sending:
         return {name: raw for name, raw in fields.items() if name not in BOUND}
 
     def reasoning(self, part: ReasoningPart) -> dict[str, Any] | None:
-        """The fields of reasoning that is sent; ``None`` when the policy, or who made it, keeps it back."""
-        if part.id not in self.sent or part.provider is None or not is_native(part.provider, self.target):
+        """The fields of reasoning; ``None`` where the target can't read it."""
+        if part.provider is None or not is_native(part.provider, self.target):
             return None
         return dict(_fields(part.provider))
 
     def item(self, data: ProviderData | None) -> msgspec.Raw | None:
         """A provider's item, byte for byte; ``None`` where it belongs to another provider."""
         return data.data if data is not None and same_house(data, self.target) else None
-
-    def keeps(self, message: Message) -> frozenset[str]:
-        """Ids of the message's reasoning that is sent."""
-        return frozenset(part.id for part in message.of_type(ReasoningPart) if self.reasoning(part) is not None)
 
 
 def _fields(data: ProviderData) -> Fields:

@@ -13,10 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.encode.blocks import (
-    EVERYTHING,
-    PLAIN,
     Blocks,
     Encoded,
+    MessageWriter,
     Options,
     Sending,
     drop,
@@ -41,7 +40,6 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.reasoning import ReasoningPolicy
 
 _NEWER_LIMIT: Final = frozenset({"openai", "azure"})
 """Who wants ``max_completion_tokens``: OpenAI's reasoning models refuse ``max_tokens``, Mistral refuses the other
@@ -50,14 +48,12 @@ _HEADERS: Final = {"content-type": "application/json"}
 _THOUGHT: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
 
-def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
-    """The body of one Chat call."""
+def encode_head(request: Request, options: Options) -> Encoded:
+    """One Chat call with no messages but the system prompt."""
     blocks = Blocks()
-    sending = Sending.of(request, policy, options)
+    sending = Sending.of(request, options)
     messages = [blocks.add("system", one) for one in _system(sending)]
     tools = [blocks.add("tool", _tool(tool)) for tool in request.tools]
-    for message in request.messages:
-        messages += [blocks.add("message", one) for one in items_of(sending, message, blocks)]
     body: dict[str, object] = {"model": request.model, "messages": messages}
     if tools:
         body["tools"] = tools
@@ -69,6 +65,16 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
         else:
             params.pop("stream_options", None)
     return Encoded("/chat/completions", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
+
+
+class Writer(MessageWriter):
+    """The messages of a Chat call."""
+
+    def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
+        for message in messages:
+            for item in _items_of(sending, message, self.blocks):
+                self._write(self.blocks.add("message", item))
+        return True
 
 
 def _said(request: Request, options: Options, blocks: Blocks) -> Iterator[tuple[str, object]]:
@@ -110,7 +116,7 @@ def _tool(tool: Tool) -> dict[str, Any] | msgspec.Raw:
     return tool.schema if is_whole(tool) else {"type": tool.kind, tool.kind: tool.schema}
 
 
-def items_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[dict[str, Any]]:
+def _items_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[dict[str, Any]]:
     """One message as the messages of this wire."""
     if message.role == "assistant":
         answer = _answer(sending, message, blocks)

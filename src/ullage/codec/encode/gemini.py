@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from ullage.codec.encode.blocks import (
-    EVERYTHING,
-    PLAIN,
     Blocks,
+    CacheMarks,
     Encoded,
+    MessageWriter,
     Options,
     Sending,
     json_object,
     merged,
     nested,
     params_of,
+    result_ids,
+    wire_message,
 )
 from ullage.codec.encode.media import Held, locate, named_text, stand_in
 from ullage.codec.raw import parse
@@ -42,7 +43,6 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
-from ullage.reasoning import ReasoningPolicy
 
 MINTED: Final = "~"
 """How the decoder begins call ids that the provider left out: they don't go back to it."""
@@ -56,23 +56,23 @@ _SHOWS_RESULTS: Final = re.compile(r"gemini-([3-9]|\d\d)")
 """Models that take media inside a result: https://ai.google.dev/gemini-api/docs/function-calling#multimodal"""
 
 
-def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
-    """The body of one generateContent call; the model stands in the path."""
+def encode_head(request: Request, options: Options) -> Encoded:
+    """One generateContent call without its contents; the model stands in the path."""
     blocks = Blocks()
-    body = _body(request, policy, options, blocks)
+    body = _body(request, options, blocks)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
     return Encoded(f"/{_name(request)}:{method}", dict(_HEADERS), body, tuple(blocks.made), tuple(blocks.unsent))
 
 
-def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
-    """The body of a ``countTokens`` call for the same request, system prompt and tools included.
+def encode_count(request: Request, encoded: Encoded) -> Encoded:
+    """The ``countTokens`` call for an encoded request, system prompt and tools included.
 
     Only ``generateContentRequest`` counts them: https://ai.google.dev/api/tokens#method:-models.counttokens.
     """
-    blocks = Blocks()
-    whole = {"model": _name(request), **_body(request, policy, options, blocks)}
-    body: dict[str, object] = {"generateContentRequest": whole}
-    return Encoded(f"/{_name(request)}:countTokens", dict(_HEADERS), body, tuple(blocks.made), tuple(blocks.unsent))
+    name = _name(request)
+    return encoded._replace(
+        path=f"/{name}:countTokens", body={"generateContentRequest": {"model": name, **encoded.body}}
+    )
 
 
 def _name(request: Request) -> str:
@@ -80,17 +80,10 @@ def _name(request: Request) -> str:
     return _SAFE.sub(lambda found: b"%%%02X" % ord(found[0]), model.encode()).decode()
 
 
-def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: Blocks) -> dict[str, object]:
-    sending = Sending.of(request, policy, options)
-    names = call_names(request.messages)
+def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, object]:
     system = [blocks.add("system", {"text": block.text}) for block in request.system if block.text]
     tools = list(_tools(request.tools, blocks))
-    contents: list[dict[str, object]] = []
-    for role, run in groupby(request.messages, key=turn_of):
-        parts = [blocks.add(role, part) for message in run for part in parts_of(sending, message, names, blocks)]
-        if parts:
-            contents.append({"role": content_role(role), "parts": parts})
-    body: dict[str, object] = {"contents": contents}
+    body: dict[str, object] = {"contents": []}
     if system:
         body["systemInstruction"] = {"parts": system}
     if tools:
@@ -98,17 +91,51 @@ def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: B
     return merged({**body, **params_of(request)}, [("generationConfig", _generation(request, options))])
 
 
-def call_names(messages: Sequence[Message]) -> dict[str, str]:
+class _Turn(NamedTuple):
+    """The content that the next message may be joined to."""
+
+    name: str
+    written: list[msgspec.Raw]
+
+
+class Writer(MessageWriter):
+    """The contents of a generateContent call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[str, str] = {}
+        self._asked: set[str] = set()  # ids whose names may have been looked up
+        self._last: _Turn | None = None
+
+    def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
+        names = _call_names(messages)
+        if any(one in self._asked and self._names.get(one) != name for one, name in names.items()):
+            return False
+        self._names |= names
+        self._asked.update(result_ids(messages))
+        for message in messages:
+            turn = _turn_of(message)
+            if self._last is None or self._last.name != turn:
+                for item in self._open_items(None):
+                    self._final += item
+                self._last = _Turn(turn, [])
+            for part in _parts_of(sending, message, self._names, self.blocks):
+                self._last.written.append(self.blocks.add(turn, part))
+        return True
+
+    def _open_items(self, marks: CacheMarks | None) -> Iterator[bytes]:
+        if self._last is not None and self._last.written:
+            role = "model" if self._last.name == "model" else "user"
+            yield wire_message(role, "parts", self._last.written)
+            yield b","
+
+
+def _call_names(messages: Sequence[Message]) -> dict[str, str]:
     """The tools that were called, by the ids of their calls."""
     return {part.call_id: part.name for message in messages for part in message.of_type(ToolCallPart)}
 
 
-def content_role(turn: str) -> str:
-    """The role of the content that a turn is sent as."""
-    return "model" if turn == "model" else "user"
-
-
-def turn_of(message: Message) -> str:
+def _turn_of(message: Message) -> str:
     """Answers in a row are one content, and so are results; a user's words stay apart from them."""
     if message.role == "assistant":
         return "model"
@@ -153,8 +180,8 @@ def _declaration(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, **described, **schema}
 
 
-def parts_of(sending: Sending, message: Message, names: Mapping[str, str], blocks: Blocks) -> Iterator[Any]:
-    """The parts of one message; ``names`` are those of ``call_names``."""
+def _parts_of(sending: Sending, message: Message, names: Mapping[str, str], blocks: Blocks) -> Iterator[Any]:
+    """The parts of one message; ``names`` are those of ``_call_names``."""
     for part in message.parts:
         if message.role == "system" and isinstance(part, TextPart):
             yield {"text": f"<system>\n{part.text}\n</system>"}

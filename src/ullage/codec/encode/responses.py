@@ -14,10 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.encode.blocks import (
-    EVERYTHING,
-    PLAIN,
     Blocks,
     Encoded,
+    MessageWriter,
     Options,
     Sending,
     drop,
@@ -26,6 +25,7 @@ from ullage.codec.encode.blocks import (
     merged,
     nested,
     params_of,
+    result_ids,
     text_in,
 )
 from ullage.codec.encode.media import locate, named_text, stand_in
@@ -43,21 +43,21 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
-from ullage.reasoning import ReasoningPolicy
 
 _BLOCK_FIELDS: Final = frozenset({"annotations", "logprobs", "refusal"})
 """Fields of a text that belong to its block of content; all others belong to the message around it."""
 _COUNTED: Final = frozenset({"parallel_tool_calls", "reasoning", "text", "tool_choice", "truncation"})
 """https://platform.openai.com/docs/api-reference/responses/input-tokens"""
+_COUNTED_FIELDS: Final = ("model", "instructions", "tools", "input", "conversation", "previous_response_id")
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 
 Item = dict[str, Any] | msgspec.Raw
 
 
-def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
-    """The body of one Responses call."""
+def encode_head(request: Request, options: Options) -> Encoded:
+    """One Responses call with no items but those of the system prompt."""
     blocks = Blocks()
-    body = _body(request, policy, options, blocks)
+    body = _body(request, options, blocks)
     said: list[tuple[str, object]] = [
         ("max_output_tokens", options.max_output),
         ("temperature", options.temperature),
@@ -77,21 +77,18 @@ def encode(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: O
     return Encoded("/responses", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
 
 
-def encode_count(request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Encoded:
-    """The body of an ``input_tokens`` call for the same request."""
-    blocks = Blocks()
-    body = _body(request, policy, options, blocks)
+def encode_count(request: Request, encoded: Encoded) -> Encoded:
+    """The ``input_tokens`` call for an encoded request."""
+    body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
     params = {name: value for name, value in params_of(request).items() if name in _COUNTED}
-    return Encoded(
-        "/responses/input_tokens", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent)
-    )
+    return encoded._replace(path="/responses/input_tokens", body={**body, **params})
 
 
 _HEADERS: Final = {"content-type": "application/json"}
 
 
-def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: Blocks) -> dict[str, object]:
-    sending = Sending.of(request, policy, options)
+def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, object]:
+    sending = Sending.of(request, options)
     body: dict[str, object] = {"model": request.model}
     plain: list[str] = []
     items: list[msgspec.Raw] = []
@@ -108,14 +105,31 @@ def _body(request: Request, policy: ReasoningPolicy, options: Options, blocks: B
     tools = [blocks.add("tool", tool) for one in request.tools if (tool := _tool(one, blocks)) is not None]
     if tools:
         body["tools"] = tools
-    kinds = call_kinds(sending, request.messages)
-    for message in request.messages:
-        items += [blocks.add("item", item) for item in items_of(sending, message, kinds, blocks)]
     body["input"] = items
     if request.chained:
         name = "conversation" if request.chained.startswith("conv_") else "previous_response_id"
         body[name] = request.chained
     return body
+
+
+class Writer(MessageWriter):
+    """The messages of a Responses call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: dict[str, str] = {}
+        self._answered: set[str] = set()
+
+    def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
+        kinds = _call_kinds(sending, messages)
+        if any(one in self._answered and one not in self._kinds for one in kinds):
+            return False
+        self._kinds |= kinds
+        self._answered.update(result_ids(messages))
+        for message in messages:
+            for item in _items_of(sending, message, self._kinds, self.blocks):
+                self._write(self.blocks.add("item", item))
+        return True
 
 
 def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
@@ -134,7 +148,7 @@ def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
     return {**declared, "defer_loading": True} if tool.deferred else declared
 
 
-def call_kinds(sending: Sending, messages: Sequence[Message]) -> dict[str, str]:
+def _call_kinds(sending: Sending, messages: Sequence[Message]) -> dict[str, str]:
     """Call ids of custom tools, whose results are items of another kind."""
     return {
         part.call_id: "custom_tool_call_output"
@@ -144,8 +158,8 @@ def call_kinds(sending: Sending, messages: Sequence[Message]) -> dict[str, str]:
     }
 
 
-def items_of(sending: Sending, message: Message, kinds: Mapping[str, str], blocks: Blocks) -> Iterator[Item]:
-    """One message as the items of this wire; ``kinds`` are those of ``call_kinds``."""
+def _items_of(sending: Sending, message: Message, kinds: Mapping[str, str], blocks: Blocks) -> Iterator[Item]:
+    """One message as the items of this wire; ``kinds`` are those of ``_call_kinds``."""
     if message.role == "assistant":
         yield from _answer(sending, message, blocks)
         return
@@ -169,14 +183,14 @@ def _whole(sending: Sending, part: Part) -> Item | None:
 
 def _answer(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Item]:
     """The items of one answer: texts of one message together, everything else by itself."""
-    kept = sending.keeps(message)
     bare = False
     entries: list[tuple[bytes, Item | dict[str, Any]]] = []
     for part in message.parts:
         if isinstance(part, ReasoningPart):
-            bare = part.id not in kept
-            if not bare:
-                entries.append((b"", _reasoning(sending, part)))
+            fields = sending.reasoning(part)
+            bare = fields is None
+            if fields is not None:
+                entries.append((b"", _reasoning(part, fields)))
         elif isinstance(part, TextPart):
             if part.text:
                 entries.append(_text(sending, part, bare=bare))
@@ -191,8 +205,7 @@ def _answer(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Item
         yield {"type": "message", "role": "assistant", "content": content, **shared}
 
 
-def _reasoning(sending: Sending, part: ReasoningPart) -> dict[str, Any]:
-    fields = sending.reasoning(part) or {}
+def _reasoning(part: ReasoningPart, fields: Mapping[str, Any]) -> dict[str, Any]:
     item: dict[str, Any] = {"type": "reasoning", **drop(fields, "type")}
     if "summary" not in item:  # it was left out because the text gives it back, or because it was empty
         said = part.text and "content" not in item

@@ -3,12 +3,12 @@
 from contextlib import aclosing
 
 from tests.wire.local_server import Reply, chat, problem, serving
+from ullage.codec.history import History
 from ullage.codec.stream import Answer
 from ullage.messages import Message, Request, TextPart
 from ullage.wire.call import prepare, stream
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint
-from ullage.wire.growing import GrowingRequest
 
 
 def user(name: str) -> Message:
@@ -18,12 +18,12 @@ def user(name: str) -> Message:
 async def test_a_loop_sends_what_single_requests_send() -> None:
     replies = (Reply(chat("one")), Reply(chat("two")), Reply(chat("three")))
     async with serving(*replies) as server, Client() as client:
-        growing = GrowingRequest()
+        history = History()
         endpoint = server.endpoint()
         added: tuple[Message, ...] = (user("u"),)
         for at in range(3):
-            request = Request(wire="chat", model="m", messages=growing.extended(added), stream=True)
-            events = stream(request, endpoint, client=client, make=growing.prepare, message_id=f"a{at}")
+            request = Request(wire="chat", model="m", messages=history.extended(added), stream=True)
+            events = stream(request, endpoint, client=client, history=history, message_id=f"a{at}")
             async with aclosing(events):
                 answer = [one async for one in events][-1]
             assert isinstance(answer, Answer)
@@ -36,7 +36,7 @@ async def test_a_server_that_refuses_to_report_usage_is_asked_again_without() ->
     refusal = problem(400, "unknown field stream_options")
     async with serving(refusal, Reply(chat("ok", usage=False))) as server, Client() as client:
         request = Request(wire="chat", model="m", messages=(user("u"),), stream=True)
-        events = stream(request, server.endpoint(), client=client, make=GrowingRequest().prepare)
+        events = stream(request, server.endpoint(), client=client, history=History())
         async with aclosing(events):
             assert isinstance([one async for one in events][-1], Answer)
         assert "stream_options" in server.asked[0].json
@@ -44,13 +44,13 @@ async def test_a_server_that_refuses_to_report_usage_is_asked_again_without() ->
 
 
 def test_another_endpoint_gets_its_own_form_of_the_same_session() -> None:
-    growing = GrowingRequest()
+    history = History()
     messages: tuple[Message, ...] = (user("u"),)
     for at, (wire, provider) in enumerate([("chat", "openai"), ("messages", "anthropic"), ("chat", "mistral")]):
         endpoint = Endpoint(base_url="http://127.0.0.1:1", wire=wire, provider=provider)
         messages = (*messages, user(f"v{at}"))
         request = Request(wire="chat", model="m", messages=messages)
-        made, whole = growing.prepare(request, endpoint), prepare(request, endpoint)
+        made, whole = prepare(request, endpoint, history=history), prepare(request, endpoint)
         assert made.post == whole.post
         assert made.request == whole.request
         assert made.repaired == whole.repaired

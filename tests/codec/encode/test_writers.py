@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.codec.streams import HOSTS, request, user
-from ullage.codec.encode import CacheMarks, Options, encode
-from ullage.codec.encode.blocks import PLAIN
-from ullage.codec.encode.growing import Frames, GrowingMessages, SeenMedia, can_grow, messages_for, sending_of
+from ullage.codec.encode import CacheMarks, Options, encoder_of
+from ullage.codec.encode.blocks import PLAIN, MessageWriter, Sending
+from ullage.codec.history import History, SeenMedia, encode
 from ullage.messages import (
     ImagePart,
     Message,
@@ -43,23 +43,17 @@ def result(name: str, call_id: str) -> Message:
     return Message(id=name, role="tool", parts=(ToolResultPart(id=f"{name}.r", call_id=call_id),))
 
 
-def started(given: Request, options: Options = PLAIN) -> GrowingMessages:
-    assert can_grow(given, options)
-    return messages_for(given.wire)
-
-
-def added(messages: GrowingMessages, given: Request, options: Options, *new: Message) -> bool:
-    return messages.add(sending_of(replace(given, messages=()), new, options, SeenMedia()), new)
+def added(writer: MessageWriter, given: Request, *new: Message) -> bool:
+    return writer.add(Sending.of(given, PLAIN), new)
 
 
 def grows(given: Request, options: Options = PLAIN) -> None:
     """Every prefix, message by message, is what is encoded in one piece."""
-    messages, frames = started(given, options), Frames()
-    bare = replace(given, messages=())
-    for at, message in enumerate(given.messages):
-        assert added(messages, given, options, message)
-        whole = encode(replace(given, messages=given.messages[: at + 1]), options=options)
-        encoded, content = frames.joined(bare, messages, options)
+    history = History()
+    for at in range(len(given.messages)):
+        asked = replace(given, messages=given.messages[: at + 1])
+        repaired, encoded, content = history.prepare(asked, options=options)
+        whole = encode(repaired.request, options=options)
         assert content == whole.content == encoded.content
         assert encoded._replace(body={}) == whole._replace(body={})
 
@@ -102,24 +96,25 @@ def test_what_can_not_be_sent_is_named_in_the_order_of_the_whole(wire: str) -> N
 
 def test_a_call_that_alters_the_kind_of_an_earlier_result_is_refused() -> None:
     given = request("responses")
-    messages = started(given)
-    assert added(messages, given, PLAIN, result("r", "1"))
-    assert added(messages, given, PLAIN, answer("a", call("2", kind="custom_tool_call")))
-    assert not added(messages, given, PLAIN, answer("b", call("1", kind="custom_tool_call")))
+    messages = encoder_of(given.wire).writer()
+    assert added(messages, given, result("r", "1"))
+    assert added(messages, given, answer("a", call("2", kind="custom_tool_call")))
+    assert not added(messages, given, answer("b", call("1", kind="custom_tool_call")))
 
 
 def test_a_call_that_alters_the_name_of_an_earlier_result_is_refused() -> None:
     given = request("generateContent")
-    messages = started(given)
-    assert added(messages, given, PLAIN, answer("a", call("1", "read")), result("r", "1"))
-    assert added(messages, given, PLAIN, answer("b", call("1", "read"), call("2")))
-    assert not added(messages, given, PLAIN, answer("c", call("1", "write")))
+    messages = encoder_of(given.wire).writer()
+    assert added(messages, given, answer("a", call("1", "read")), result("r", "1"))
+    assert added(messages, given, answer("b", call("1", "read"), call("2")))
+    assert not added(messages, given, answer("c", call("1", "write")))
 
 
-def test_requests_of_unknown_wires_and_with_every_turn_marked_are_made_in_one_piece() -> None:
-    assert can_grow(Request(wire="chat", model="m", params={"messages": []}), PLAIN)
-    assert not can_grow(Request(wire="converse", model="m"), PLAIN)
-    assert not can_grow(Request(wire="messages", model="m"), Options(cache=CacheMarks(messages=-1)))
+def test_a_negative_number_of_markers_marks_every_turn() -> None:
+    turns = [one for at in range(9) for one in (user(f"q{at}", f"u{at}"), answer(f"a{at}"))]
+    every = Options(cache=CacheMarks(messages=-1))
+    assert encode(request("messages", *turns), options=every).content.count(b"cache_control") == 9
+    grows(request("messages", *turns, user("end", "e")), every)
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -1,0 +1,300 @@
+"""From a request in our types to the body that goes out: repaired and encoded, at the cost of what is new in it.
+
+    history = History()
+    made = history.prepare(request, options=options)
+
+The requests of one session mostly extend one another: each message is repaired and encoded once, and what was written
+stays written. There is no other implementation. A request by itself is a fresh history fed at once, and so is one that
+does not extend the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ullage.codec.encode import encoder_of
+from ullage.codec.encode.blocks import PLAIN, Encoded, MessageWriter, Options, Sending
+from ullage.codec.repair import EVERYTHING, Repaired, Repairing
+from ullage.codec.repair_targets import Target, target_of
+from ullage.messages import Message, Request
+from ullage.reasoning import ReasoningPolicy
+
+_encode: Final = msgspec.json.Encoder().encode
+_AFTER_MESSAGES: Final = "thinking_budget"
+"""What encoders note as unsent behind the messages: an option. All else they note before."""
+
+
+class Made(NamedTuple):
+    """A request that can go out: what had to be repaired, its encoded form, and its body as JSON."""
+
+    repaired: Repaired
+    encoded: Encoded
+    content: bytes
+
+
+class Joined(NamedTuple):
+    """An encoded request and its body as JSON, made at the cost of copying it once."""
+
+    encoded: Encoded
+    content: bytes
+
+
+class History:
+    """Prepares the requests of one session, in order. Keeps what it made for the last one, about twice its body.
+
+    Not for sharing by sessions that alternate.
+    """
+
+    def __init__(self) -> None:
+        self.last: Made | None = None
+        """The last request that was made."""
+        self._asked: _Asked | None = None
+        self._grown: _Grown | None = None
+        self._frame: _Frame | None = None
+        self._messages: tuple[Message, ...] = ()  # those of the last request, as they were given
+        self._offered: _Offer | None = None
+
+    @property
+    def count(self) -> int:
+        """How many messages the last request had."""
+        return len(self._messages)
+
+    def extended(self, added: Iterable[Message]) -> tuple[Message, ...]:
+        """The messages of the last request and these behind them, to make the next one of.
+
+        They need not be compared: this is known to extend the last request. Before the first, these alone.
+        """
+        self._offered = _Offer(self._messages, self._messages + tuple(added))
+        return self._offered.messages
+
+    def prepare(self, request: Request, *, policy: ReasoningPolicy = EVERYTHING, options: Options = PLAIN) -> Made:
+        """The request as its wire accepts and wants it. Raises ``InvalidRequest`` for a wire that has no codec.
+
+        A request that extends the last one, for the same model and policy, costs what was added and the copying of its
+        body; any other costs the whole of it. The very same request again costs nothing. Messages are compared by
+        identity first, then by value. The body of ``Encoded`` holds the list of messages as one ``msgspec.Raw``.
+        """
+        asked = _Asked(request, policy, options)
+        if self.last is not None and self._asked is not None and asked.is_same(self._asked):
+            return self.last
+        encoder = encoder_of(request.wire)
+        request, options = encoder.settle(request, options)
+        self._messages = request.messages
+        grown = self._extended(request, policy, options)
+        if grown is None:
+            grown = _Grown(_Kind.of(request, policy, options))
+            grown.add(request, options)
+        repaired = grown.repairing.repaired(request)
+        frame = self._frame_of(_without_messages(repaired.request), options)
+        self.last = Made(repaired, *_joined(frame, grown.writer, options))
+        self._asked = asked
+        self._grown = None if grown.repairing.is_closed else grown
+        return self.last
+
+    def _extended(self, request: Request, policy: ReasoningPolicy, options: Options) -> _Grown | None:
+        """The last history with what this request adds; ``None`` where it does not simply extend the last one."""
+        grown, self._grown = self._grown, None  # what fails on its way is not used again
+        if grown is None or grown.kind != _Kind.of(request, policy, options) or not grown.media.holds(options.media):
+            return None
+        offered, messages = self._offered, request.messages
+        is_known = offered is not None and offered.given is grown.given and offered.messages is messages
+        if not is_known and messages[: len(grown.given)] != grown.given:
+            return None
+        return grown if grown.add(request, options) else None
+
+    def _frame_of(self, bare: Request, options: Options) -> _Frame:
+        frame = self._frame
+        if frame is None or not frame.fits(bare, options):
+            frame = self._frame = _framed(bare, options)
+        return frame
+
+
+def encode(request: Request, *, options: Options = PLAIN) -> Encoded:
+    """A repaired request as its wire wants it. Raises ``InvalidRequest`` for a wire that has no codec."""
+    encoder = encoder_of(request.wire)
+    request, options = encoder.settle(request, options)
+    return _in_one_piece(request, options)
+
+
+def encode_count(request: Request, *, options: Options = PLAIN) -> Encoded | None:
+    """The body that asks how many tokens a repaired request would be; ``None`` where the wire has no such endpoint."""
+    encoder = encoder_of(request.wire)
+    return None if encoder.count is None else encoder.count(request, _in_one_piece(request, options))
+
+
+def _in_one_piece(request: Request, options: Options) -> Encoded:
+    bare = _without_messages(request)
+    writer = encoder_of(request.wire).writer()
+    writer.add(Sending.of(bare, options), request.messages)
+    return _joined(_framed(bare, options), writer, options).encoded
+
+
+class _Asked(NamedTuple):
+    """What a request was made of."""
+
+    request: Request
+    policy: ReasoningPolicy
+    options: Options
+
+    def is_same(self, other: _Asked) -> bool:
+        return self.request is other.request and self.options is other.options and self.policy == other.policy
+
+
+class _Offer(NamedTuple):
+    """Messages that were handed out, and those of the last request that they begin with."""
+
+    given: tuple[Message, ...]
+    messages: tuple[Message, ...]
+
+
+class _Kind(NamedTuple):
+    """What all messages are made for: where it differs, they have to be made again."""
+
+    target: Target
+    policy: ReasoningPolicy
+    is_chained: bool
+    is_marked: bool
+    marks_all: bool
+
+    @classmethod
+    def of(cls, request: Request, policy: ReasoningPolicy, options: Options) -> _Kind:
+        marks = options.cache
+        marks_all = marks is not None and marks.messages < 0
+        return cls(target_of(request), policy, bool(request.chained), marks is not None, marks_all)
+
+
+class _Grown:
+    """The messages that were made for one kind of request."""
+
+    def __init__(self, kind: _Kind) -> None:
+        self.kind = kind
+        self.given: tuple[Message, ...] = ()
+        self.media = SeenMedia()
+        self.repairing = Repairing(kind.target, kind.policy, is_chained=kind.is_chained)
+        self.writer: MessageWriter = encoder_of(kind.target.wire).writer()
+
+    def add(self, request: Request, options: Options) -> bool:
+        """Take the messages of a request that extends the last one; false where they alter what was made before."""
+        self.media.holds(options.media)
+        made = self.repairing.add(request.messages[len(self.given) :])
+        self.given = request.messages
+        if made is None:
+            return False
+        sending = Sending(_without_messages(request), self.kind.target, replace(options, media=self.media))
+        return self.writer.add(sending, made)
+
+
+class SeenMedia(Mapping[str, bytes]):
+    """The media of a call, and which of them were looked at: those that what was written depends on."""
+
+    def __init__(self) -> None:
+        self._media: Mapping[str, bytes] = {}
+        self._seen: dict[str, bytes | None] = {}
+
+    def holds(self, media: Mapping[str, bytes]) -> bool:
+        """Whether what was looked at is the same in these; then the next messages see these."""
+        self._media = media
+        return all(media.get(source) == content for source, content in self._seen.items())
+
+    def __getitem__(self, source: str) -> bytes:
+        found = self._media.get(source)
+        self._seen[source] = found
+        if found is None:
+            raise KeyError(source)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._media)
+
+    def __len__(self) -> int:
+        return len(self._media)
+
+
+class _Frame(NamedTuple):
+    """What stands around the messages: the request without them, and the bytes on both sides.
+
+    ``first`` are items that stand before the messages in their list, each with a comma behind it. ``said`` are the
+    parameters and options as JSON, for 1, 1.0 and True are equal and not written alike.
+    """
+
+    bare: Request
+    said: bytes
+    head: Encoded
+    field: str
+    opening: bytes
+    first: list[bytes | bytearray]
+    closing: bytes
+
+    def fits(self, bare: Request, options: Options) -> bool:
+        """Whether the frame is also that of this request."""
+        known = self.bare
+        return (
+            known.system is bare.system
+            and known.tools is bare.tools
+            and (known.wire, known.provider, known.model) == (bare.wire, bare.provider, bare.model)
+            and (known.stream, known.chained) == (bare.stream, bare.chained)
+            and self.said == _said(bare, options)
+        )
+
+
+def _framed(bare: Request, options: Options) -> _Frame:
+    encoder = encoder_of(bare.wire)
+    head = encoder.head(bare, options)
+    field = encoder.field
+    before: dict[str, object] = {}
+    after: dict[str, object] = {}
+    side = before
+    for name, value in head.body.items():
+        if name == field:
+            side = after
+        else:
+            side[name] = value
+    listed = head.body[field]
+    first: list[bytes | bytearray] = []
+    for item in listed if isinstance(listed, list) else ():
+        first += (bytes(item), b",")
+    opening = (_encode(before)[:-1] + b"," if before else b"{") + f'"{field}":['.encode()
+    closing = b"]" + (b"," + _encode(after)[1:] if after else b"}")
+    return _Frame(bare, _said(bare, options), head, field, opening, first, closing)
+
+
+def _joined(frame: _Frame, writer: MessageWriter, options: Options) -> Joined:
+    head = frame.head
+    content = _without_last_comma([frame.opening, *frame.first, *writer.items(options.cache)], frame.closing)
+    listed = msgspec.Raw(memoryview(content)[len(frame.opening) - 1 : len(content) - len(frame.closing) + 1])
+    encoded = Encoded(
+        head.path,
+        dict(head.headers),
+        {**head.body, frame.field: listed},
+        head.blocks + tuple(writer.blocks.made),
+        _unsent(head.unsent, writer.blocks.unsent),
+    )
+    return Joined(encoded, content)
+
+
+def _said(bare: Request, options: Options) -> bytes:
+    return _encode([bare.params, replace(options, media={})])
+
+
+def _unsent(head: Sequence[str], messages: Sequence[str]) -> tuple[str, ...]:
+    """What could not be sent, in the order in which it stands in a request."""
+    first = [what for what in head if what != _AFTER_MESSAGES]
+    first += [what for what in messages if what not in first]
+    return (*first, _AFTER_MESSAGES) if _AFTER_MESSAGES in head else tuple(first)
+
+
+def _without_last_comma(pieces: list[bytes | bytearray], closing: bytes) -> bytes:
+    """The pieces joined, the comma behind the last item left out."""
+    last = next((at for at in range(len(pieces) - 1, 0, -1) if pieces[at]), 0)
+    ends: list[bytes | bytearray | memoryview] = list(pieces)
+    if last:
+        ends[last] = memoryview(pieces[last])[:-1]
+    return b"".join([*ends, closing])
+
+
+def _without_messages(request: Request) -> Request:
+    return msgspec.structs.replace(request, messages=())
