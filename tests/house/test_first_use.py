@@ -15,7 +15,7 @@ from tests.house.layers import sources
 
 LATE = {
     ("encoding.py", "Decoder"): "of parts of words, which are known with the words",
-    ("tools/signature.py", "convert"): "of a user's types, one at a time",
+    ("tools/functions.py", "convert"): "of a user's types, one at a time",
     ("tools/result_budget.py", "convert"): "of a class that a decoder was made of where it is imported",
     ("meter/stored_carried.py", "convert"): "of a class that is part of the snapshot's",
 }

@@ -82,7 +82,7 @@ async def test_a_server_that_dies_in_a_call_leaves_its_outcome_unknown_and_is_st
         ran = await call(server, "die")
         assert (ran.outcome, ran.output.is_error) == ("unknown", True)
         assert "Whether the call took effect is unknown" in ran.output.text
-        assert "It has been connected to again." in ran.output.text
+        assert "It is connected again." in ran.output.text
         assert (await call(server, "echo", text="back")).output.text == "back"
 
 
@@ -119,7 +119,7 @@ async def test_a_server_over_http_that_went_away_is_reached_again() -> None:
                 assert (await call(server, "pid")).outcome == "finished"
                 died = await call(server, "die")
                 assert died.outcome == "unknown"
-                assert "It could not be connected to again." in died.output.text
+                assert "It could not be connected again." in died.output.text
 
 
 async def test_a_call_that_takes_too_long_is_given_up_and_the_server_goes_on() -> None:

@@ -147,7 +147,7 @@ async def test_a_sync_function_that_hangs_is_given_up_and_that_is_said() -> None
     assert "whether it takes effect is unknown" in ran.output.text
 
 
-async def test_a_tool_that_swallows_its_cancel_is_left_behind() -> None:
+async def test_a_tool_that_swallows_its_cancel_is_abandoned() -> None:
     release = asyncio.Event()
 
     async def stubborn(arguments: Mapping[str, Any], context: ToolContext) -> Output:
@@ -162,7 +162,7 @@ async def test_a_tool_that_swallows_its_cancel_is_left_behind() -> None:
     assert ran.outcome == "timed_out"
     release.set()
     async with asyncio.timeout(60):
-        while running._left_behind:
+        while running._abandoned:
             await asyncio.sleep(0.01)
 
 

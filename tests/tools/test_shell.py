@@ -1,10 +1,14 @@
 import asyncio
+import resource
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ullage.tools import shell as shell_module
 from ullage.tools.sandbox import Sandbox
-from ullage.tools.shell import LONGEST_S, shell
+from ullage.tools.shell import LONGEST_S, Spool, denial_note, shell
 from ullage.tools.tool import Output, ToolError
 
 OPEN = Sandbox(mode="off")
@@ -84,3 +88,116 @@ async def test_a_cancel_goes_on_after_the_processes_have_ended(tmp_path: Path) -
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+@given(st.lists(st.binary(max_size=30), max_size=20), st.integers(0, 60), st.integers(1, 60))
+def test_the_beginning_and_the_end_are_kept_whatever_comes(pieces: list[bytes], head: int, tail: int) -> None:
+    data = b"".join(pieces).translate(bytes(0x61 + each % 26 for each in range(256)))
+    at = 0
+    with Spool(head_bytes=head, tail_bytes=tail) as kept:
+        for piece in pieces:
+            kept.take(data[at : at + len(piece)])
+            at += len(piece)
+        text = kept.text()
+    assert kept.size_bytes == len(data)
+    whole = data.decode()
+    if "[" in text:
+        start, end = text.split("\n[")[0], text.split("]\n")[1]
+        assert whole.startswith(start) and whole.endswith(end)
+        assert len(start) == head and len(end) >= tail
+        assert f"{len(whole) - len(start) - len(end):,} bytes were not kept" in text
+    else:
+        assert text == whole
+
+
+def test_what_goes_to_the_disk_comes_back() -> None:
+    data = b"0123456789" * 300_000
+    with Spool(head_bytes=10_000_000) as kept:
+        for at in range(0, len(data), 65_536):
+            kept.take(data[at : at + 65_536])
+        assert kept.text() == data.decode()
+
+
+def test_no_character_is_torn_at_the_gap() -> None:
+    with Spool(head_bytes=10, tail_bytes=10) as kept:
+        kept.take("日本語日本語日本語日本語".encode())
+        assert "\ufffd" not in kept.text()
+
+
+def test_what_is_over_the_limit_takes_no_memory() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with Spool(head_bytes=2_000_000) as kept:
+        for _ in range(5_000):
+            kept.take(bytes(65_536))
+    assert kept.size_bytes == 5_000 * 65_536
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB, of 320,000
+
+
+def test_a_full_disk_shortens_the_beginning_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no device that is always full")
+    with Spool(head_bytes=50_000_000, tail_bytes=100) as kept, open("/dev/full", "r+b", buffering=0) as full:
+        kept._file = full
+        for _ in range(40):
+            kept.take(b"x" * 65_536)
+        assert kept.problem == "No space left on device"
+        kept._file = None
+        assert "(No space left on device)" in kept.text()
+    assert kept.size_bytes == 40 * 65_536 > shell_module.IN_MEMORY
+
+
+NO_NETWORK = "the sandbox has no network"
+HIDDEN = "a path outside the working directory is hidden by the sandbox"
+READ_ONLY = "outside the working directory and $TMPDIR files are read-only in the sandbox"
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("curl: (6) Could not resolve host: example.org", NO_NETWORK),
+        ("fatal: unable to access 'https://x/': Could not resolve host: x", NO_NETWORK),
+        ("connect ENETUNREACH 10.0.0.1:443", NO_NETWORK),
+        ("touch: cannot touch '/etc/new': Read-only file system", READ_ONLY),
+        ("bash: /usr/lib/x: Permission denied", READ_ONLY),
+        ("cat: /home/nobody-here/.ssh/id: No such file or directory", HIDDEN),
+        ("/usr/bin/bash: line 1: notes/a: Permission denied", ""),
+        ("/usr/bin/bash: line 1: /etc/new: Read-only file system", READ_ONLY),
+        ("bash: line 1: /nobody-here/new: Read-only file system", READ_ONLY),
+        ("bash: line 1: /nobody-here/new: Permission denied", HIDDEN),
+        ("AssertionError: 1 != 2", ""),
+        ("bash: line 1: foo: command not found", ""),
+        ("cat: missing: No such file or directory", ""),
+        ("cat: /usr/missing: No such file or directory", ""),
+        ("cat: /tmp/missing: No such file or directory", ""),
+        ("chmod: x: Operation not permitted", ""),
+        ("connection to 127.0.0.1 refused", ""),
+    ],
+)
+def test_a_note_says_only_what_the_rules_make_certain(text: str, note: str, tmp_path: Path) -> None:
+    assert denial_note(text, Sandbox(), tmp_path) == note
+
+
+def test_inside_the_workspace_the_sandbox_is_not_blamed(tmp_path: Path) -> None:
+    text = f"cat: {tmp_path}/a: Permission denied\ncat: {tmp_path}/b: No such file or directory"
+    assert denial_note(text, Sandbox(), tmp_path) == ""
+
+
+def test_with_the_network_or_without_a_sandbox_nothing_is_said_of_it(tmp_path: Path) -> None:
+    text = "Could not resolve host: x"
+    assert denial_note(text, Sandbox(mode="workspace+network"), tmp_path) == ""
+    assert denial_note(text, Sandbox(mode="off"), tmp_path) == ""
+
+
+def test_a_command_that_did_not_fail_is_told_only_of_what_is_read_only(tmp_path: Path) -> None:
+    for line in ("Could not resolve host: x", "cat: /nobody-here/x: not found", "bash: /usr/lib/x: Permission denied"):
+        assert denial_note(line, Sandbox(), tmp_path, failed=False) == ""
+    assert denial_note("touch: '/etc/new': Read-only file system", Sandbox(), tmp_path, failed=False) == READ_ONLY
+
+
+def test_a_repository_is_named_as_the_setting_takes_it(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/.git").write_text("gitdir: ../kept")
+    note = denial_note("fatal: sub/.git: Read-only file system", Sandbox(), tmp_path)
+    assert f'a person can run that git command, or open it to commands with sandbox_write = ["{tmp_path}/kept"]' in note
+    nothing = denial_note("fatal: .git: Read-only file system", Sandbox(), tmp_path)
+    assert nothing.endswith("a person can run that git command")

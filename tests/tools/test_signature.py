@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.errors import SettingError
-from ullage.tools.signature import read_signature
+from ullage.tools.functions import read_signature
 from ullage.tools.tool import BadArguments, ToolContext
 
 
@@ -72,7 +72,7 @@ def test_the_schema_says_what_the_hints_say() -> None:
 
 def test_the_surroundings_are_not_in_the_schema() -> None:
     assert "session" not in SIGNATURE.schema()["properties"]
-    assert SIGNATURE.context == ("session",)
+    assert SIGNATURE.context_names == ("session",)
 
 
 def test_arguments_become_what_is_asked_for() -> None:

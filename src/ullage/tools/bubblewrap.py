@@ -1,4 +1,4 @@
-"""The command line of bubblewrap for a command: namespaces of its own, and a file system with what it can get at.
+"""The command line of bubblewrap for a command: separate namespaces, and a file system with what it may access.
 
 https://github.com/containers/bubblewrap
 """
@@ -6,14 +6,15 @@ https://github.com/containers/bubblewrap
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.tools.file_access import FileAccess
+from ullage.tools.protected_paths import is_below
 
 FIRST_DESCRIPTOR: Final = 20
-"""Directories of the workspace are passed on as descriptors from this number on; bubblewrap closes them."""
+"""The first descriptor that passes a directory of the workspace to bubblewrap, which closes them."""
 
 INNER: Final = """
 exec 8>&2 2>/dev/null
@@ -30,25 +31,24 @@ done
 [ $count -gt 2 ] && echo left >&9
 exit $code
 """
-"""Run inside by /bin/sh: runs the command, and tells whether processes are left.
+"""Run inside by /bin/sh: runs the command, and reports whether processes are left.
 
-Two are always there, bubblewrap's own and this one."""
+Two always run: bubblewrap's own and this script."""
 
 ROOT_CAPABILITIES: Final = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
-"""What root keeps: files of other users in the workspace. Elsewhere everything is mounted read-only."""
-
+"""What root keeps: access to files of other users in the workspace. Elsewhere everything is mounted read-only."""
 
 READ_ONLY_PROC: Final = ("bus", "fs", "irq", "sys", "sysrq-trigger")
 MASKED_PROC: Final = ("kcore", "keys", "key-users", "kmsg", "sched_debug", "timer_list")
-"""What Docker closes in /proc too (``moby/profiles`` and ``oci/defaults.go``). Bubblewrap leaves /proc/sys writable to
-root, and a program named in ``kernel.core_pattern`` runs outside."""
+"""The parts of /proc that Docker closes too (``moby/profiles`` and ``oci/defaults.go``). Bubblewrap leaves /proc/sys
+writable to root, and a program named in ``kernel.core_pattern`` runs outside."""
 
 
 class BubblewrapCommand(NamedTuple):
-    """Bubblewrap's arguments, and what the launcher does before it.
+    """Bubblewrap's arguments, and what the launcher prepares for it.
 
-    ``open`` are the directories it expects on descriptors: number, number of the parent, name. ``held`` are paths where
-    an empty directory keeps another one from being made.
+    ``open`` are the directories it expects on descriptors: number, number of the parent, name. At each path of ``held``
+    the launcher puts an empty directory, so that commands can't make one.
     """
 
     arguments: list[str]
@@ -58,7 +58,7 @@ class BubblewrapCommand(NamedTuple):
 
 def bubblewrap_command(
     program: str,
-    reach: FileAccess,
+    access: FileAccess,
     command: Sequence[str],
     cwd: Path,
     *,
@@ -69,69 +69,68 @@ def bubblewrap_command(
 ) -> BubblewrapCommand:
     """How to run the command. ``binds_descriptors`` says that this bubblewrap has ``--bind-fd``."""
     arguments = [program, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    arguments += [] if has_network else ["--unshare-net"]
+    if not has_network:
+        arguments.append("--unshare-net")
     arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     if is_root:
-        arguments += [word for each in ROOT_CAPABILITIES for word in ("--cap-add", each)]
-    arguments += ["--proc", "/proc", "--dev", "/dev", *_temporary(reach, temp_bytes), "--remount-ro", "/dev"]
+        for capability in ROOT_CAPABILITIES:
+            arguments += ["--cap-add", capability]
+    arguments += ["--proc", "/proc", "--dev", "/dev", *_temporary(access, temp_bytes), "--remount-ro", "/dev"]
     arguments += _kernel_files()
-    for place in sorted(reach.readable):
+    for place in sorted(access.readable):
         arguments += ["--ro-bind", str(place), str(place)]
     for link in _links():
         arguments += ["--symlink", os.readlink(link), link]
     if has_network:
         arguments += _resolver()
-    mounts = _workspace(reach)
+    mounts = _workspace(access)
     numbers = {place: FIRST_DESCRIPTOR + index for index, place in enumerate(mounts)}
     opened: list[tuple[int, int, str]] = []
     for place, flag in mounts.items():
-        if binds_descriptors:
-            parent = numbers.get(place.parent, -1)
-            opened.append((numbers[place], parent, str(place) if parent < 0 else place.name))
-            arguments += [f"{flag}-fd", str(numbers[place]), str(place)]
-        else:
+        if not binds_descriptors:
             arguments += [flag, str(place), str(place)]
-    arguments += _hidden(reach)
+            continue
+        number, parent = numbers[place], numbers.get(place.parent, -1)
+        name = str(place) if parent < 0 else place.name
+        opened.append((number, parent, name))
+        arguments += [f"{flag}-fd", str(number), str(place)]
+    arguments += _hidden(access)
     arguments += ["--remount-ro", "/", "--seccomp", "10", "--chdir", str(cwd)]
     arguments += ["--", "/bin/sh", "-c", INNER, "sh", *command]
-    held = [str(place) for place in (*reach.missing, *reach.own_missing) if place in mounts]
+    held = [str(place) for place in (*access.missing, *access.code_missing) if place in mounts]
     return BubblewrapCommand(arguments, opened, held)
 
 
-def _temporary(reach: FileAccess, temp_bytes: int) -> Iterator[str]:
+def _temporary(access: FileAccess, temp_bytes: int) -> Iterator[str]:
     """Directories in memory: half of the bytes for /tmp, a quarter each for the home directory and shared memory."""
     shares = {"/tmp": temp_bytes // 2, "/dev/shm": temp_bytes // 4}
-    if any(place.is_relative_to("/var/tmp") for place in (reach.root, *reach.writable, *reach.readable)):
+    if any(place.is_relative_to("/var/tmp") for place in (*access.places, *access.readable)):
         shares["/var/tmp"] = temp_bytes // 4
     else:
         yield from ("--symlink", "../tmp", "/var/tmp")
     for place, size in shares.items():
         yield from ("--size", str(size), "--perms", "1777", "--tmpfs", place)
-    yield from ("--size", str(temp_bytes // 4), "--perms", "0700", "--tmpfs", str(reach.home))
+    yield from ("--size", str(temp_bytes // 4), "--perms", "0700", "--tmpfs", str(access.home))
 
 
-def _workspace(reach: FileAccess) -> dict[Path, str]:
-    """What is mounted so that it can be written, and the parts of that which can only be read, parents first.
+def _workspace(access: FileAccess) -> dict[Path, str]:
+    """The writable mounts and the read-only mounts inside them, parents first.
 
     A mount point can't be renamed or replaced, but a directory above it can, and takes it along: so each directory from
-    the workspace down to something read-only or hidden is a mount of its own.
+    the workspace down to a read-only or hidden path is a separate mount.
     """
-    places = (reach.root, *reach.writable)
-    closed = [path for path in reach.closed if not _is_below(path, reach.hidden)]
-    mounts = dict.fromkeys(places, "--bind")
-    for path in (*closed, *reach.hidden):
-        above = [each for each in path.parents if _is_below(each, places) and not _is_below(each, closed)]
-        mounts.update(dict.fromkeys(above, "--bind"))
+    closed = [path for path in access.closed if not is_below(path, access.hidden)]
+    mounts = dict.fromkeys(access.places, "--bind")
+    for path in (*closed, *access.hidden):
+        for above in path.parents:
+            if is_below(above, access.places) and not is_below(above, closed):
+                mounts[above] = "--bind"
     mounts.update(dict.fromkeys(closed, "--ro-bind"))
     return dict(sorted(mounts.items()))
 
 
-def _is_below(path: Path, places: Iterable[Path]) -> bool:
-    return any(path.is_relative_to(place) for place in places)
-
-
-def _hidden(reach: FileAccess) -> Iterator[str]:
-    for place in reach.hidden:
+def _hidden(access: FileAccess) -> Iterator[str]:
+    for place in access.hidden:
         if place.is_dir():
             yield from ("--perms", "0000", "--size", "4096", "--tmpfs", str(place), "--remount-ro", str(place))
         else:
@@ -139,7 +138,7 @@ def _hidden(reach: FileAccess) -> Iterator[str]:
 
 
 def _kernel_files() -> Iterator[str]:
-    """Files of the kernel that root could write, or read the machine's state from, even without capabilities."""
+    """Hides files that root could write even without capabilities, or that show the machine's state."""
     for name in READ_ONLY_PROC:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
     for name in MASKED_PROC:
@@ -157,4 +156,6 @@ def _links() -> Iterator[str]:
 def _resolver() -> list[str]:
     """The file behind /etc/resolv.conf, which often lies in /run."""
     real = os.path.realpath("/etc/resolv.conf")
-    return ["--ro-bind", real, real] if os.path.exists(real) and not real.startswith("/etc/") else []
+    if real.startswith("/etc/") or not os.path.exists(real):
+        return []
+    return ["--ro-bind", real, real]

@@ -1,11 +1,11 @@
-"""The tools that come with the package, for working on code. None is there unless it is asked for."""
+"""The tools that come with the package, for working on code. An agent has only those it names."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -22,7 +22,18 @@ from ullage.tools.shell import shell as run_shell
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, Output, ToolContext, ToolError
 
-MARGIN_S: Final = 10.0  # seconds a tool with a time limit of its own gets on top, to end what it started
+MARGIN_S: Final = 10.0
+"""Seconds on top of a tool's own time limit, in which it ends what it started."""
+
+OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "read": {"idempotent": True},
+    "write": {"sequential": True, "idempotent": True},
+    "edit": {"sequential": True},
+    "list": {"idempotent": True},
+    "search": {"idempotent": True, "timeout_s": SEARCH_S + MARGIN_S},
+    "shell": {"sequential": True, "timeout_s": LONGEST_S + MARGIN_S},
+}
+"""How each built-in tool runs, as arguments of ``tool``."""
 
 
 def builtin(
@@ -36,37 +47,45 @@ def builtin(
 ) -> tuple[AgentTool, ...]:
     """The built-in tools of these names, in this order.
 
-    ``root`` confines the file tools; ``None`` is the session's own. ``approve`` says which ask a person first: all,
-    those named, or a condition by name. ``env`` is the environment of commands, ``None`` the harmless part of this
-    process's own; ``kept_bytes`` is how much of a command's output is kept. ``sandbox`` confines commands, by default
-    to the root and without a network; where it can't, ``shell`` always asks. Raises ``SettingError`` for an unknown
-    name.
+    ``root`` confines the file tools; ``None`` is the session's root. ``approve`` says which tools need approval: all,
+    the named ones, or each by a rule. ``env`` is the environment of commands; ``None`` is the harmless part of this
+    process's environment. ``kept_bytes`` is how much of a command's output is kept. ``sandbox`` confines commands, by
+    default to the root and without a network; if it can't, ``shell`` always needs approval. Raises ``SettingError`` for
+    an unknown name.
     """
-    makers: dict[str, Callable[[], AgentTool]] = {
-        "read": lambda: _read(root, asks("read")),
-        "write": lambda: _write(root, asks("write")),
-        "edit": lambda: _edit(root, asks("edit")),
-        "list": lambda: _list(root, asks("list")),
-        "search": lambda: _search(root, asks("search")),
-        "shell": lambda: _shell(
-            root.path if isinstance(root, NarrowRoot) else root, asks("shell"), env, kept_bytes, sandbox or Sandbox()
-        ),
-    }
-    named = set(names) | (set(approve) if not isinstance(approve, bool) else set())
-    if unknown := sorted(named - makers.keys()):
-        raise SettingError(f"no built-in tool {', '.join(unknown)}: there are {', '.join(makers)}")
-
-    def asks(name: str) -> ApprovalRule:
-        if isinstance(approve, bool):
-            return approve
-        return approve.get(name, False) if isinstance(approve, Mapping) else name in approve
-
-    return tuple(makers[name]() for name in names)
+    named = set(names)
+    if not isinstance(approve, bool):
+        named |= set(approve)
+    unknown = sorted(named - OPTIONS.keys())
+    if unknown:
+        raise SettingError(f"no built-in tool {', '.join(unknown)}: there are {', '.join(OPTIONS)}")
+    shell = _Shell(root.path if isinstance(root, NarrowRoot) else root, env, kept_bytes, sandbox or Sandbox())
+    file_tools = _FileTools(root)
+    made: list[AgentTool] = []
+    for name in names:
+        rule = _approval_rule(approve, name)
+        if name == "shell":
+            made.append(shell.tool(rule))
+        else:
+            made.append(tool(name=name, needs_approval=rule, **OPTIONS[name])(getattr(file_tools, name)))
+    return tuple(made)
 
 
-def _read(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
-    @tool(name="read", idempotent=True, needs_approval=approval)
-    async def read(path: str, *, offset: int = 1, limit: int = files.LINES, session: ToolContext) -> Output:
+def _approval_rule(approve: bool | Sequence[str] | Mapping[str, ApprovalRule], name: str) -> ApprovalRule:
+    if isinstance(approve, bool):
+        return approve
+    if isinstance(approve, Mapping):
+        return approve.get(name, False)
+    return name in approve
+
+
+class _FileTools:
+    """The tools that work on files. Their docstrings are what the model reads."""
+
+    def __init__(self, root: Path | NarrowRoot | None) -> None:
+        self._root = root
+
+    async def read(self, path: str, *, offset: int = 1, limit: int = files.LINES, session: ToolContext) -> Output:
         """Read a text file, its lines numbered, or look at an image.
 
         Args:
@@ -74,28 +93,18 @@ def _read(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
             offset: Number of the first line.
             limit: The most lines to give.
         """
-        return await in_thread(files.read, root or session.root, path, offset, limit)
+        return await in_thread(files.read, self._root or session.root, path, offset, limit)
 
-    return read
-
-
-def _write(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
-    @tool(name="write", sequential=True, idempotent=True, needs_approval=approval)
-    def write(path: str, content: str, session: ToolContext) -> Output:
+    def write(self, path: str, content: str, session: ToolContext) -> Output:
         """Write a file. One that is there is replaced; missing directories are made.
 
         Args:
             path: The file, from the working directory or absolute.
             content: All of its new text.
         """
-        return files.write(root or session.root, path, content)
+        return files.write(self._root or session.root, path, content)
 
-    return write
-
-
-def _edit(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
-    @tool(name="edit", sequential=True, needs_approval=approval)
-    def edit(path: str, old: str, new: str, *, replace_all: bool = False, session: ToolContext) -> Output:
+    def edit(self, path: str, old: str, new: str, *, replace_all: bool = False, session: ToolContext) -> Output:
         """Replace text in a file. Without replace_all the old text must stand there exactly once.
 
         Args:
@@ -104,28 +113,19 @@ def _edit(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
             new: What is to stand there instead.
             replace_all: Replace every place where it stands.
         """
-        return files.edit(root or session.root, path, old, new, replace_all)
+        return files.edit(self._root or session.root, path, old, new, replace_all)
 
-    return edit
-
-
-def _list(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
-    @tool(name="list", idempotent=True, needs_approval=approval)
-    async def list_(path: str = ".", *, depth: int = 1, session: ToolContext) -> Output:
+    async def list(self, path: str = ".", *, depth: int = 1, session: ToolContext) -> Output:
         """List a directory: directories end with a slash, files have their size.
 
         Args:
             path: The directory, from the working directory or absolute.
             depth: How many levels to show.
         """
-        return await in_thread(files.list_directory, root or session.root, path, depth)
+        return await in_thread(files.list_directory, self._root or session.root, path, depth)
 
-    return list_
-
-
-def _search(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool:
-    @tool(name="search", idempotent=True, needs_approval=approval, timeout_s=SEARCH_S + MARGIN_S)
     async def search(
+        self,
         pattern: str,
         *,
         path: str = ".",
@@ -146,15 +146,31 @@ def _search(root: Path | NarrowRoot | None, approval: ApprovalRule) -> AgentTool
             limit: The most matches to give.
         """
         query = Query(pattern=pattern, glob=glob, ignore_case=ignore_case, context=context, limit=limit)
-        return await search_files(root or session.root, path, query)
-
-    return search
+        return await search_files(self._root or session.root, path, query)
 
 
-def _shell(
-    root: Path | None, approval: ApprovalRule, env: Mapping[str, str] | None, kept_bytes: int, sandbox: Sandbox
-) -> AgentTool:
-    async def shell(command: str, *, timeout_s: float = TIMEOUT_S, session: ToolContext) -> Output:
+class _Shell:
+    """The tool that runs commands."""
+
+    def __init__(self, root: Path | None, env: Mapping[str, str] | None, kept_bytes: int, sandbox: Sandbox) -> None:
+        self._root = root
+        self._env = env
+        self._kept_bytes = kept_bytes
+        self._sandbox = sandbox
+        self._weakness = ""
+
+    def tool(self, approval: ApprovalRule) -> AgentTool:
+        """The tool, whose description names the sandbox. It always needs approval where the sandbox does not work."""
+        workspace = self._root or Path.cwd()
+        self._weakness = self._sandbox.weakness(workspace)
+        made = tool(needs_approval=bool(self._weakness) or approval, **OPTIONS["shell"])(self.shell)
+        declaration = made.declaration
+        described = self._sandbox.described(workspace)
+        if described:
+            declaration = replace(declaration, description=f"{declaration.description}\n\n{described}")
+        return dataclasses.replace(made, declaration=declaration, unconfined=self._weakness)
+
+    async def shell(self, command: str, *, timeout_s: float = TIMEOUT_S, session: ToolContext) -> Output:
         """Run a command in a shell, in the working directory, and give what it prints and its exit code.
 
         Each command begins anew: directory and variables of an earlier one are gone. There is no input and no terminal.
@@ -164,18 +180,10 @@ def _shell(
             command: The command line.
             timeout_s: Seconds until it is stopped.
         """
-        place = root or session.root
-        if not weakness and (found := sandbox.weakness(place)):
+        place = self._root or session.root
+        found = "" if self._weakness else self._sandbox.weakness(place)
+        if found:
             raise ToolError(f"Commands can't be confined to {place}, so none is run without approval: {found}.")
-        return await run_shell(place, command, timeout_s, sandbox=sandbox, env=env, kept_bytes=kept_bytes)
-
-    workspace = root or Path.cwd()
-    weakness = sandbox.weakness(workspace)
-    made = tool(
-        name="shell", sequential=True, needs_approval=bool(weakness) or approval, timeout_s=LONGEST_S + MARGIN_S
-    )(shell)
-    declaration = made.declaration
-    told = sandbox.described(workspace)
-    if told:
-        declaration = replace(declaration, description=f"{declaration.description}\n\n{told}")
-    return dataclasses.replace(made, declaration=declaration, unconfined=weakness)
+        return await run_shell(
+            place, command, timeout_s, sandbox=self._sandbox, env=self._env, kept_bytes=self._kept_bytes
+        )

@@ -1,8 +1,8 @@
-"""A tool call as a person reads it before it runs: whole, and made from the very parse that runs. Settings likewise.
+"""Shows a tool call to a person before it runs: all of it, from the same parse that runs. Settings likewise.
 
-Every interface shows these lines. Nothing is left out. A character that is invisible, moves the cursor or turns the
-direction of writing is spelled as an escape of a kind of its own, so that no interface can mistake it for text. A text
-of several lines stands behind a gutter, so that no line of it can pass for another argument.
+Every interface shows these lines. Characters that are invisible, move the cursor or change the direction of writing
+become escapes, a separate kind of piece, so that no interface can mistake them for text. Text of several lines has a
+gutter, so that no line of it looks like another argument.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PieceKind = Literal["name", "label", "text", "escape", "gutter", "note"]
 
 
 class CallPiece(NamedTuple):
-    """A piece of a line. ``escape`` is a spelled character, ``note`` is said by Ullage; the rest is the call's own."""
+    """A piece of a line. ``escape`` is an escaped character, ``note`` is from Ullage; all others are from the call."""
 
     text: str
     kind: PieceKind
@@ -42,11 +42,11 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _LOOKS_LIKE_JSON: Final = re.compile(
     r"""\s*([\[{"]|(-?[0-9.]+(e[+-]?[0-9]+)?|true|false|null|nan|-?infinity)\s*$)""", re.I
 )
-"""A text that would look like another value: it is shown in quotes."""
+"""Text that looks like another JSON value, and is shown in quotes."""
 
 
 def call_lines(name: str, arguments: str) -> tuple[CallLine, ...]:
-    """The whole call: its tool's name, then each argument as it will be run, then notes on what can't be seen."""
+    """The whole call: the tool's name, each argument as it will run, and a note on escaped characters."""
     try:
         parsed = parse_arguments(arguments)
     except BadArguments:
@@ -55,14 +55,20 @@ def call_lines(name: str, arguments: str) -> tuple[CallLine, ...]:
         lines = [(CallPiece("", "name"), *_spelled(name, "name"))]
         for key, value in parsed.items():
             lines += _argument(name, key, value)
-    note = _escape_note(lines)
-    return tuple(tuple(piece for piece in line if piece.text) for line in [*lines, *note])
+    return _finished(lines)
 
 
 def setting_lines(key: str, value: Any) -> tuple[CallLine, ...]:
-    """A setting that a project's file asks for, shown as an argument of a call is: whole, with nothing hidden."""
-    lines = _argument("", key, value)
-    return tuple(tuple(piece for piece in line if piece.text) for line in [*lines, *_escape_note(lines)])
+    """A setting of a project's file, shown like an argument of a call."""
+    return _finished(_argument("", key, value))
+
+
+def _finished(lines: list[CallLine]) -> tuple[CallLine, ...]:
+    """The lines and the note on escapes, without empty pieces."""
+    finished = []
+    for line in [*lines, *_escape_note(lines)]:
+        finished.append(tuple(piece for piece in line if piece.text))
+    return tuple(finished)
 
 
 def as_text(lines: Iterable[CallLine]) -> str:
@@ -71,7 +77,7 @@ def as_text(lines: Iterable[CallLine]) -> str:
 
 
 def spelled(text: str) -> str:
-    """Text on one line with every character visible: line ends and invisible characters as escapes."""
+    """Text on one line, with line ends and invisible characters as escapes."""
     return "".join(piece.text for piece in _spelled(text, "text"))
 
 
@@ -86,8 +92,8 @@ def is_hidden(char: str) -> bool:
 
 
 def _unparsed(name: str, arguments: str) -> list[CallLine]:
-    said = "The arguments are no JSON object: this call gives the model an error. They are, as they came:"
-    lines: list[CallLine] = [tuple(_spelled(name, "name")), (CallPiece(said, "note"),)]
+    note = "The arguments are no JSON object: this call gives the model an error. The model wrote:"
+    lines: list[CallLine] = [tuple(_spelled(name, "name")), (CallPiece(note, "note"),)]
     return lines + _block(arguments, _GUTTER)
 
 
@@ -95,26 +101,30 @@ def _argument(tool: str, key: str, value: Any) -> list[CallLine]:
     label = key if _NAME.fullmatch(key) else json.dumps(key, ensure_ascii=False)
     head = [*_spelled(label, "label"), CallPiece(":", "label")]
     gutter = _GUTTERS.get((tool, key), "")
-    is_plain = isinstance(value, str) and not _LOOKS_LIKE_JSON.match(value) and value == value.strip(" ") and value
-    written = value if isinstance(value, str) and (is_plain or "\n" in value) else _as_json(value)
+    written = _written(value)
     if "\n" not in written and not gutter:
         return [(*head, CallPiece(" ", "label"), *_spelled(written, "text"))]
-    return [tuple(head), *_block(value if isinstance(value, str) else written, gutter or _GUTTER)]
+    text = value if isinstance(value, str) else written
+    return [tuple(head), *_block(text, gutter or _GUTTER)]
 
 
-def _as_json(value: Any) -> str:
-    if isinstance(value, Mapping | list) and value:
-        return json.dumps(value, ensure_ascii=False, indent=2)
-    return json.dumps(value, ensure_ascii=False)
+def _written(value: Any) -> str:
+    """Text as it is if it can't be mistaken for another value; everything else as JSON."""
+    if isinstance(value, str):
+        is_plain = value and value == value.strip(" ") and not _LOOKS_LIKE_JSON.match(value)
+        if is_plain or "\n" in value:
+            return value
+    indent = 2 if isinstance(value, Mapping | list) and value else None
+    return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
 def _block(text: str, gutter: str) -> list[CallLine]:
-    """Lines behind a gutter. A line end before the end of the text is a line of its own, as an editor shows it."""
+    """Lines with a gutter. A line end at the end of the text adds an empty line, as an editor shows it."""
     return [(CallPiece("  ", "gutter"), CallPiece(gutter, "gutter"), *_spelled_line(line)) for line in text.split("\n")]
 
 
 def _spelled_line(line: str) -> Iterable[CallPiece]:
-    """One line of a text; tabs that indent it are spaces, others are spelled."""
+    """One line of a text; tabs that indent it become spaces, other tabs become escapes."""
     rest = line.lstrip("\t")
     indent = _TAB * (len(line) - len(rest))
     kept = rest.rstrip(" ")
@@ -146,9 +156,14 @@ def _escape(char: str) -> str:
 
 
 def _escape_note(lines: Iterable[CallLine]) -> list[CallLine]:
-    """Says which spelled characters there are: without colours they look like text."""
-    found = sorted({piece.text for line in lines for piece in line if piece.kind == "escape"} - {"\\x20"})
+    """Lists the escaped characters, which look like text without colours."""
+    escapes: set[str] = set()
+    for line in lines:
+        escapes.update(piece.text for piece in line if piece.kind == "escape")
+    found = sorted(escapes - {"\\x20"})
     if not found:
         return []
-    listed = ", ".join(found[:8]) + (f" and {len(found) - 8} more" if len(found) > 8 else "")
+    listed = ", ".join(found[:8])
+    if len(found) > 8:
+        listed += f" and {len(found) - 8} more"
     return [(CallPiece(f"Holds characters that can't be seen, spelled here as {listed}.", "note"),)]

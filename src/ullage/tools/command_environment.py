@@ -1,6 +1,6 @@
 """The environment of a command: a list of harmless variables, and nothing that looks like a key.
 
-What a model's command can print it can also send away, so a provider's key is never in its environment.
+A model's command can send away whatever it can print, so a provider's key is never in its environment.
 """
 
 from __future__ import annotations
@@ -37,8 +37,12 @@ ADDRESS_WORDS: Final = ("PROXY", "INDEX")
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What of the environment a command gets: known names, and no address with a user or a query."""
-    return {name: value for name, value in environment.items() if name in PASSED and not _is_secret(name, value)}
+    """The variables a command gets: known names, and no address with a user or a query."""
+    passed = {}
+    for name, value in environment.items():
+        if name in PASSED and not _is_secret(name, value):
+            passed[name] = value
+    return passed
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -1,7 +1,7 @@
-"""Which places a sandboxed command can read and write: an allow-list, and what is taken out of it again.
+"""Which places a sandboxed command can read and write: an allow-list, and the exceptions inside it.
 
-Directories of the system can be read, the home directory can't but for toolchains that hold no secrets, and only the
-workspace can be written. Everything not named here does not exist for the command, or can't be opened.
+Commands can read directories of the system and, in the home directory, toolchains that hold no secrets. They can write
+only the workspace. Everything else does not exist for the command, or can't be opened.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ullage.tools.protected_paths import UllageCode, code_problem, protected_below
+from ullage.tools.protected_paths import UllageCode, code_problem, is_below, protected_below
 from ullage.tools.repositories import git_places
 
 SYSTEM: Final = (
@@ -38,8 +38,8 @@ TOOLCHAINS: Final = (
     *(f"{name}/{part}" for name in ("anaconda3", "mambaforge", "miniconda3", "miniforge3")
       for part in ("bin", "condabin", "envs", "include", "lib", "libexec", "pkgs", "share", "ssl")),
 )  # fmt: skip
-"""What in a home holds compilers, interpreters and their packages. Not the directories above: ``.cargo`` holds a token,
-``.local/share/uv`` those of ``uv auth``, ``.dotnet`` private keys, ``miniconda3`` a ``.condarc``."""
+"""Where a home directory holds compilers, interpreters and packages. Not the directories above: ``.cargo`` holds a
+token, ``.local/share/uv`` those of ``uv auth``, ``.dotnet`` private keys, ``miniconda3`` a ``.condarc``."""
 
 TOOLCHAIN_SETTINGS: Final = (
     ".nvm/versions/node/*/etc", ".nodenv/versions/*/etc", ".asdf/installs/nodejs/*/etc",
@@ -48,13 +48,13 @@ TOOLCHAIN_SETTINGS: Final = (
     ".local/share/pipx/venvs/*/pip.conf", ".pyenv/versions/*/pip.conf", "*conda3/envs/*/.condarc",
     "*conda3/envs/*/pip.conf", "m*forge*/envs/*/.condarc", "m*forge*/envs/*/pip.conf",
 )  # fmt: skip
-"""Settings inside of these that may hold the token of a registry, as patterns: they are hidden."""
+"""Patterns of settings inside these that may hold a registry's token, and are hidden."""
 
 TOOLCHAIN_VARIABLES: Final[Mapping[str, str]] = {
     "RUSTUP_HOME": ".rustup", "PYENV_ROOT": ".pyenv", "NVM_DIR": ".nvm", "RBENV_ROOT": ".rbenv", "VOLTA_HOME": ".volta",
     "ASDF_DATA_DIR": ".asdf", "GOMODCACHE": "go/pkg/mod",
 }  # fmt: skip
-"""Where a toolchain lies, for one that would look in a home directory that is private now."""
+"""Where toolchains lie that would otherwise search the sandbox's own home directory."""
 
 SECRETS: Final = (
     ".ssh", ".gnupg", ".aws", ".azure", ".config", ".docker", ".kube", ".netrc", ".npmrc", ".pypirc", ".pgpass",
@@ -65,18 +65,18 @@ SECRETS: Final = (
     ".node_repl_history", ".psql_history", ".mysql_history", ".sqlite_history", ".lesshst", ".viminfo", ".Xauthority",
     ".cache", "snap", "Library",
 )  # fmt: skip
-"""What is hidden in a home directory below a directory of the system that can be read, such as ``/opt``."""
+"""What is hidden in a home directory that lies in a readable directory of the system, such as ``/opt``."""
 
 
 _OTHER_ROOT: Final = "choose another --root, such as the directory of one project"
 
 
 class FileAccess(NamedTuple):
-    """What a command can get at. All paths are absolute and without links.
+    """Where a command can read and write. All paths are absolute and without links.
 
-    ``hidden`` lies inside what can be read or written, ``protected`` inside what can be written. ``missing`` does not
-    exist there and must not come to be. ``own`` is Ullage's own code there, ``own_missing`` what
-    is missing of its code and places. ``problem`` says why this workspace can't be confined at all, and what to do.
+    ``hidden`` lies inside readable or writable places, ``protected`` inside writable ones. ``missing`` does not exist
+    there and must stay missing. ``code`` is Ullage's own code there, ``code_missing`` the missing parts of its code and
+    places. ``problem`` says why this workspace can't be confined at all, and what to do.
     """
 
     root: Path
@@ -86,26 +86,27 @@ class FileAccess(NamedTuple):
     hidden: tuple[Path, ...] = ()
     protected: tuple[Path, ...] = ()
     missing: tuple[Path, ...] = ()
-    own: tuple[Path, ...] = ()
-    own_missing: tuple[Path, ...] = ()
+    code: tuple[Path, ...] = ()
+    code_missing: tuple[Path, ...] = ()
     problem: str = ""
 
     @property
+    def places(self) -> tuple[Path, ...]:
+        """The workspace and the other writable places."""
+        return (self.root, *self.writable)
+
+    @property
     def closed(self) -> tuple[Path, ...]:
-        """What can be read but not written, there or not."""
-        return (*self.protected, *self.missing, *self.own, *self.own_missing)
+        """Places inside these that are read-only, whether they exist or not."""
+        return (*self.protected, *self.missing, *self.code, *self.code_missing)
 
     def sees(self, path: Path) -> bool:
-        """Whether the path lies in a place that can be read."""
-        if any(path.is_relative_to(hidden) for hidden in self.hidden):
-            return False
-        return any(path.is_relative_to(place) for place in (self.root, *self.writable, *self.readable))
+        """Whether the path lies in a readable place."""
+        return is_below(path, (*self.places, *self.readable)) and not is_below(path, self.hidden)
 
     def writes(self, path: Path) -> bool:
-        """Whether the path lies in a place that can be written."""
-        if any(path.is_relative_to(place) for place in (*self.hidden, *self.closed)):
-            return False
-        return any(path.is_relative_to(place) for place in (self.root, *self.writable))
+        """Whether the path lies in a writable place."""
+        return is_below(path, self.places) and not is_below(path, (*self.hidden, *self.closed))
 
 
 def file_access_of(
@@ -118,54 +119,62 @@ def file_access_of(
     hidden: Iterable[Path] = (),
     code: UllageCode = UllageCode(),  # noqa: B008
 ) -> FileAccess:
-    """What a command in this workspace can get at, of what exists now.
+    """Where a command in this workspace can read and write, among what exists now.
 
-    ``search_path`` is the ``PATH`` of programs; ``readable`` and ``writable`` are the operator's further directories,
-    ``hidden`` what no command may read wherever it lies, ``code`` what none may change.
+    ``search_path`` is the ``PATH`` of programs; ``readable`` and ``writable`` are the operator's further directories.
+    No command may read ``hidden`` or change ``code``, wherever they lie.
     """
     root, home = _real(root), _real(home)
-    toolchains = [home / each for each in TOOLCHAINS]
-    programs = [Path(each) for each in search_path.split(os.pathsep) if os.path.isabs(each)]
-    # a home directory on the search path must not open the whole of it
-    programs = [each for each in programs if not home.is_relative_to(_real(each))]
     further = tuple(dict.fromkeys(_existing(writable)))
     places = (root, *further)
+    toolchains = [home / each for each in TOOLCHAINS]
+    # a home directory on the search path must not open the whole of it
+    programs = [each for each in _directories(search_path) if not home.is_relative_to(_real(each))]
     seen = _outermost(_existing([*map(Path, SYSTEM), *toolchains, *programs, *readable]))
     hidden = list(hidden)
-    settings = [each for pattern in TOOLCHAIN_SETTINGS for each in home.glob(pattern)]
-    closed = [*hidden, *settings, *_private_files(os.geteuid() == 0)]
-    if _is_below(home, map(_real, map(Path, SYSTEM))):
-        closed += [home / each for each in SECRETS]
-    granted = (*places, *seen)
     git = git_places(root, further)
     private, own = protected_below(hidden, places), protected_below(code.files, places)
-    own_missing = tuple(path for path in (*own.missing, *private.missing) if _can_write(path.parent))
+    code_missing = [path for path in (*own.missing, *private.missing) if _can_write(path.parent)]
+    problem = _too_wide(root, further, home)
+    if git.problem and not problem:
+        problem = f"{git.problem}; {_OTHER_ROOT}"
     return FileAccess(
         root=root,
         home=home,
-        readable=tuple(place for place in seen if not _is_below(place, places)),
+        readable=tuple(place for place in seen if not is_below(place, places)),
         writable=further,
-        hidden=tuple(
-            dict.fromkeys(
-                each for each in _existing(closed) if _is_below(each, granted) and each not in (root, *own_missing)
-            )
-        ),
+        hidden=_hidden([*hidden, *_secrets(home)], (*places, *seen), (root, *code_missing)),
         protected=git.existing,
         missing=tuple(path for path in git.missing if _can_write(path.parent)),
-        own=own.existing,
-        own_missing=own_missing,
-        problem=(
-            _too_wide(root, further, home)
-            or (git.problem and f"{git.problem}; {_OTHER_ROOT}")
-            or code_problem(code, places)
-            or own.problem
-            or private.problem
-        ),
+        code=own.existing,
+        code_missing=tuple(code_missing),
+        problem=problem or code_problem(code, places) or own.problem or private.problem,
     )
 
 
+def _directories(search_path: str) -> list[Path]:
+    return [Path(each) for each in search_path.split(os.pathsep) if os.path.isabs(each)]
+
+
+def _secrets(home: Path) -> Iterator[Path]:
+    """What readable places may hold that no command may read."""
+    for pattern in TOOLCHAIN_SETTINGS:
+        yield from home.glob(pattern)
+    yield from _private_files(os.geteuid() == 0)
+    if is_below(home, [_real(Path(each)) for each in SYSTEM]):
+        yield from (home / each for each in SECRETS)
+
+
+def _hidden(paths: Iterable[Path], granted: Iterable[Path], kept: Iterable[Path]) -> tuple[Path, ...]:
+    """The existing paths that lie in granted places, once each, but for ``kept``."""
+    hidden = dict.fromkeys(path for path in _existing(paths) if is_below(path, granted))
+    for path in kept:
+        hidden.pop(path, None)
+    return tuple(hidden)
+
+
 def _can_write(directory: Path) -> bool:
-    """Whether a command can make something here; an owner can change the permissions first."""
+    """Whether a command can make a file here; an owner can change the permissions first."""
     if os.statvfs(directory).f_flag & os.ST_RDONLY:
         return False
     return os.access(directory, os.W_OK) or directory.stat().st_uid == os.geteuid()
@@ -181,7 +190,7 @@ def _too_wide(root: Path, further: Iterable[Path], home: Path) -> str:
 
 
 def store_files(store: Path) -> tuple[Path, ...]:
-    """A store's database and the files SQLite keeps beside it."""
+    """A store's database and the files that SQLite puts beside it."""
     if not store.parent.is_dir():
         return ()
     return tuple(sorted(each for each in store.parent.iterdir() if each.name.startswith(store.name)))
@@ -189,7 +198,7 @@ def store_files(store: Path) -> tuple[Path, ...]:
 
 @cache
 def _private_files(is_root: bool) -> tuple[Path, ...]:
-    """What in /etc only root may read: for root itself its permissions hide nothing."""
+    """The files of /etc that only root may read: for root itself their permissions hide nothing."""
     return tuple(_unreadable(Path("/etc"))) if is_root else ()
 
 
@@ -206,20 +215,16 @@ def _unreadable(directory: Path) -> Iterator[Path]:
 
 
 def _outermost(places: Iterable[Path]) -> list[Path]:
-    """The places without those that lie in another one."""
+    """The places without those that lie in another place."""
     outer: list[Path] = []
     for place in sorted(set(places)):
-        if not _is_below(place, outer):
+        if not is_below(place, outer):
             outer.append(place)
     return outer
 
 
 def _existing(paths: Iterable[Path]) -> list[Path]:
     return [_real(path) for path in paths if os.path.exists(path)]
-
-
-def _is_below(path: Path, places: Iterable[Path]) -> bool:
-    return any(path.is_relative_to(place) for place in places)
 
 
 def _real(path: Path) -> Path:

@@ -1,27 +1,28 @@
-"""Files for a model: read, write, edit, list. Each is a plain function; ``builtin`` makes tools of them.
+"""Files for a model: read, write, edit, list. ``builtin`` makes tools of these functions.
 
-All paths are confined to the root, and nothing of git's is written (``paths.py``). What goes wrong is a ``ToolError``
-with words for the model.
+All paths are confined to the root, and no file of git is written (``paths.py``). Failures are ``ToolError`` with a
+message for the model.
 """
 
 from __future__ import annotations
 
 import heapq
 import os
+import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS, READ_BYTES
 from ullage.tools.outputs import HEAD_BYTES, as_picture, looks_binary
 from ullage.tools.paths import ConfinedPath, NarrowRoot, walk_to
-from ullage.tools.replacing import replace_content
 from ullage.tools.tool import Output, ToolError
 
 LINES: Final = 2_000
 LONGEST_LINE: Final = 2_000
 """Lines of a file shown at once, and characters of a line: most source files whole, and no minified one. Chosen, not
-measured; what is still too long for the window meets the result budget."""
+measured; longer output meets the result budget."""
 
 LARGEST_IMAGE: Final = 20_000_000  # bytes of an image that is shown
 LARGEST_EDIT: Final = 50_000_000  # bytes of a file that is edited
@@ -30,7 +31,7 @@ IGNORED: Final = frozenset(
     {".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".ruff_cache",
      ".pytest_cache", ".tox", ".nox", ".hypothesis", ".cache", ".gradle", ".terraform"}
 )  # fmt: skip
-"""Directories that are listed and not entered: histories, caches and what package managers fetched."""
+"""Directories that are listed and not entered: histories, caches and downloaded packages."""
 
 
 def read(root: Path | NarrowRoot, path: str, offset: int, limit: int) -> Output:
@@ -49,18 +50,20 @@ def read(root: Path | NarrowRoot, path: str, offset: int, limit: int) -> Output:
 
 
 def write(root: Path | NarrowRoot, path: str, content: str) -> Output:
-    """Make a file, or give one another content."""
+    """Create a file, or replace its content."""
     data = content.encode()
     with walk_to(root, path, to_write=True, make_parents=True) as place:
         before = place.stat()
         replace_content(place, data)
-        lines = content.count("\n") + (not content.endswith("\n") and content != "")
+        lines = content.count("\n")
+        if content and not content.endswith("\n"):
+            lines += 1
         was = "a new file" if before is None else f"in the place of {before.st_size:,} bytes"
         return Output(f"Wrote {len(data):,} bytes, {lines:,} lines, to {place.shown}: {was}.")
 
 
 def edit(root: Path | NarrowRoot, path: str, old: str, new: str, replace_all: bool) -> Output:
-    """Put ``new`` where exactly ``old`` stands."""
+    """Replace ``old``, which must occur exactly as given, with ``new``."""
     if not old:
         raise ToolError("old must not be empty; to make a file use write.")
     if old == new:
@@ -76,18 +79,18 @@ def edit(root: Path | NarrowRoot, path: str, old: str, new: str, replace_all: bo
         count = data.count(sought)
         if count == 0:
             raise ToolError(f"{place.shown} does not contain old, exactly as it was given. {_near(data, old)}")
+        lines = _lines_of(data, sought)
         if count > 1 and not replace_all:
-            lines = _lines_of(data, sought)
             raise ToolError(
                 f"old stands {count:,} times in {place.shown}, in lines {lines}; nothing was done. Give more of "
                 "the text around it, or set replace_all."
             )
         replace_content(place, data.replace(sought, put), read_as=before)
-        return Output(f"Replaced {count:,} in {place.shown}, in line{'s' * (count > 1)} {_lines_of(data, sought)}.")
+        return Output(f"Replaced {count:,} in {place.shown}, in line{'s' * (count > 1)} {lines}.")
 
 
 def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:
-    """What is in a directory, and in those below it down to ``depth``."""
+    """The entries of a directory, and of those below it down to ``depth``."""
     with walk_to(root, path) as place:
         found = place.stat()
         if found is not None and not stat.S_ISDIR(found.st_mode):
@@ -98,6 +101,38 @@ def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:
         finally:
             os.close(descriptor)
         return Output("\n".join(lines) or f"{place.shown} is empty.")
+
+
+def replace_content(place: ConfinedPath, data: bytes, *, read_as: os.stat_result | None = None) -> None:
+    """Replace the file in one step: readers see the old or the new content, also after a crash.
+
+    An existing file keeps its permissions. ``read_as`` is its status when its content was read; if that has changed,
+    nothing is written. Raises ``OSError``, and ``ToolError`` for a directory, a device, or a changed file.
+    """
+    before = place.stat()
+    if before is not None and not stat.S_ISREG(before.st_mode):
+        raise ToolError(f"{place.shown} is {'a directory' if stat.S_ISDIR(before.st_mode) else 'no plain file'}.")
+    draft = f".ullage-{secrets.token_hex(8)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(draft, flags, 0o666, dir_fd=place.directory)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if before is not None:
+                os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        if read_as is not None and _identity(place.stat()) != _identity(read_as):
+            raise ToolError(f"{place.shown} was changed by another program; nothing was written. Read it again.")
+        os.replace(draft, place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft, dir_fd=place.directory)
+        raise
+
+
+def _identity(found: os.stat_result | None) -> tuple[int, int, int] | None:
+    return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _image(place: ConfinedPath, data: bytes) -> Output:
@@ -132,15 +167,15 @@ def _numbered(file: BinaryIO, place: ConfinedPath, offset: int, limit: int) -> s
 
 
 def _line(file: BinaryIO) -> str | None:
-    """The next line without its end, cut where it is too long; ``None`` at the end of the file."""
+    """The next line without its end, cut if it is too long; ``None`` at the end of the file."""
     data = file.readline(4 * LONGEST_LINE)
     if not data:
         return None
     left_out = 0
-    while not data.endswith(b"\n") and left_out < READ_BYTES and (more := file.readline(1 << 20)):
+    more = data
+    while more and not more.endswith(b"\n") and left_out < READ_BYTES:
+        more = file.readline(1 << 20)
         left_out += len(more)
-        if more.endswith(b"\n"):
-            break
     text = data.rstrip(b"\r\n").decode("utf-8", "replace")
     if left_out or len(text) > LONGEST_LINE:
         shown = text[:LONGEST_LINE]
@@ -149,8 +184,8 @@ def _line(file: BinaryIO) -> str | None:
 
 
 def _near(data: bytes, old: str) -> str:
-    """A hint: where the first line of ``old`` stands but for the spaces around it."""
-    first = next((line.strip() for line in old.splitlines() if line.strip()), "").encode()
+    """A hint: the line that equals the first line of ``old`` but for spaces around it."""
+    first = old.strip().partition("\n")[0].strip().encode()
     for number, line in enumerate(data.splitlines(), 1):
         if first and line.strip() == first:
             return f"Line {number} is like its first line, so look at spaces and what follows. Nothing was done."
@@ -158,18 +193,21 @@ def _near(data: bytes, old: str) -> str:
 
 
 def _lines_of(data: bytes, sought: bytes) -> str:
-    """The numbers of the lines where it begins, the first ten."""
+    """The numbers of the first ten lines where it begins."""
     numbers: list[str] = []
-    at, line, seen = data.find(sought), 1, 0
-    while at >= 0 and len(numbers) < 10:
-        line += data.count(b"\n", seen, at)
+    line, counted, found = 1, 0, data.find(sought)
+    while found >= 0:
+        if len(numbers) == 10:
+            return ", ".join(numbers) + " …"
+        line += data.count(b"\n", counted, found)
         numbers.append(str(line))
-        seen, at = at, data.find(sought, at + len(sought))
-    return ", ".join(numbers) + (" …" if at >= 0 else "")
+        counted = found
+        found = data.find(sought, found + len(sought))
+    return ", ".join(numbers)
 
 
 def _listed(directory: int, prefix: str, depth: int, most: int) -> list[str]:
-    """The entries by name, at most so many lines and one that says how many more there are."""
+    """The entries by name: at most so many lines, and a note on how many more there are."""
     with os.scandir(directory) as entries:
         names = [entry.name for entry in entries]
     lines: list[str] = []
@@ -187,7 +225,7 @@ def _left_out(prefix: str, count: int) -> str:
 
 
 def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> list[str]:
-    """The line of one entry, and those of what is below it. None for one that is gone."""
+    """The line of one entry, and the lines of the entries below it. None for an entry that has disappeared."""
     shown = prefix + one_line(os.fsencode(name).decode("utf-8", "replace"))
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -199,15 +237,15 @@ def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> lis
     if not stat.S_ISDIR(found.st_mode):
         kind = "" if stat.S_ISREG(found.st_mode) else " (no plain file)"
         return [f"{shown}  {found.st_size:,} bytes{kind}"]
-    is_entered = depth > 1 and name not in IGNORED
-    line = f"{shown}/" + (" (not entered)" if depth > 1 and not is_entered else "")
-    return [line, *_below(directory, name, f"{shown}/", depth - 1, most - 1)] if is_entered else [line]
+    if depth <= 1:
+        return [f"{shown}/"]
+    if name in IGNORED:
+        return [f"{shown}/ (not entered)"]
+    return [f"{shown}/", *_below(directory, name, f"{shown}/", depth - 1, most - 1)]
 
 
 def one_line(name: str) -> str:
-    """A name with its line breaks and other control characters spelt, so that none can pass for two."""
-    if name.isprintable():
-        return name
+    """A name with line breaks and other control characters escaped, so that one name can't look like two."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
 
 

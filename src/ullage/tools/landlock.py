@@ -1,7 +1,7 @@
-"""What Landlock is asked to grant to a command: for each place the rights below it.
+"""The rules for Landlock: which rights a command gets below which place.
 
-Landlock only grants: a place inside what can be read is left out by granting everything around it, one inside what
-can be written can't be left out at all. https://docs.kernel.org/userspace-api/landlock.html
+Landlock only grants. Granting everything around a place hides it inside readable places; inside writable places it
+can't be hidden at all. https://docs.kernel.org/userspace-api/landlock.html
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ GUARDS_SIGNALS: Final = 6
 
 DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 PROC: Final = ("cpuinfo", "meminfo", "stat", "version", "filesystems", "uptime", "loadavg", "sys")
-"""Of /proc nothing that belongs to a process: another's would be seen too."""
+"""The readable files of /proc: nothing that belongs to a process, as other processes' files would be readable too."""
 
 _CREATE_RULESET: Final = 444
 _VERSION: Final = 1  # a flag: give the version and make nothing
 
 
 def landlock_version() -> int:
-    """The version of the kernel's interface; 0 where there is none."""
+    """The version of the kernel's interface; 0 without one."""
     try:
         call = ctypes.CDLL(None).syscall
     except (AttributeError, OSError, TypeError):  # no C library of this kind
@@ -44,15 +44,16 @@ def landlock_version() -> int:
     return max(0, int(call(_CREATE_RULESET, None, 0, _VERSION)))
 
 
-def landlock_rules(reach: FileAccess, temp: Path, version: int, *, has_network: bool) -> dict[str, Any]:
-    """The rules for the launcher. What is hidden or protected inside a writable place stays open to the command."""
+def landlock_rules(access: FileAccess, temp: Path, version: int, *, has_network: bool) -> dict[str, Any]:
+    """The rules for the launcher. Hidden and protected paths inside a writable place stay open to the command."""
     known = (1 << FILE_RIGHTS[min(version, max(FILE_RIGHTS))]) - 1
     writing = known & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV)
-    grants: list[tuple[str, int]] = []
-    for place in (reach.root, temp, *reach.writable):
-        grants.append((str(place), writing if place.is_dir() or place == temp else writing & OF_FILES))
-    for place in reach.readable:
-        grants += [(str(each), _reading(each)) for each in _around(place, reach.hidden)]
+    grants: list[tuple[str, int]] = [(str(temp), writing)]
+    for place in access.places:
+        rights = writing if place.is_dir() else writing & OF_FILES
+        grants.append((str(place), rights))
+    for readable in access.readable:
+        grants += [(str(place), _reading(place)) for place in _around(readable, access.hidden)]
     devices = known & (READ_FILE | WRITE_FILE | IOCTL_DEV)
     grants += [(f"/dev/{name}", devices) for name in DEVICES]
     grants += [(f"/proc/{name}", _reading(Path("/proc", name))) for name in PROC]

@@ -1,11 +1,11 @@
-"""Runs one command, confines it, and ends every process it started. A program of its own:
+"""Runs one command, confines it, and ends every process it started. A separate program:
 
     python -I -S launcher.py '{"command": ["/bin/sh", "-c", "true"], …}'
 
-It is the parent of all the command starts: Linux gives orphans to it (PR_SET_CHILD_SUBREAPER), so daemons that left
-their session, their group and their environment are still found. It ends them when the command ends, on SIGTERM, and
-when the program that started it disappears (the lifeline, a pipe, is closed then). The standard library alone, and no
-import of this package: with ``/bin/true`` it takes 70 ms on a machine where Python alone takes 20.
+It is the parent of all processes of the command: Linux gives orphans to it (PR_SET_CHILD_SUBREAPER), so it finds
+daemons that left their session, group and environment. It ends them when the command ends, on SIGTERM, and when the
+program that started it disappears, which closes the lifeline, a pipe. It imports only the standard library: with
+``/bin/true`` it takes 70 ms on a machine where Python alone takes 20.
 
 https://man7.org/linux/man-pages/man2/prctl.2.html, https://docs.kernel.org/userspace-api/landlock.html
 """
@@ -26,18 +26,18 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 POLL_S = 0.05
-"""Seconds between two looks at the cheap signs of a command out of bounds: three files and one system call."""
+"""Seconds between two checks of the cheap signs of a command out of bounds: three files and one system call."""
 SCAN_S = 1.0
-"""Seconds between two looks at each of its processes."""
+"""Seconds between two checks of each of its processes."""
 KILL_S = 60.0
 """Seconds in which KILL is repeated for processes that were started meanwhile; a fork bomb took 32,000 processes and
 14 minutes of a machine while this was 5 and the launcher had to wait for its turn among them."""
 MARGIN_PROCESSES = 256
-"""A user's limit counts all of the user's processes: room for those that begin beside the command."""
+"""A user's limit counts all of the user's processes: room for those that start beside the command."""
 FLOOR_BYTES = 1 << 30
 """A command may not leave less than this free on the disk or in memory, or half of what was free when it began.
 
-Nor may it leave less memory than its limit allows: that finds what belongs to no process, such as shared memory and
+Nor may it leave less memory than its limit allows: that finds memory of no process, such as shared memory and
 directories in memory."""
 
 SET_PDEATHSIG, SET_SECCOMP, CAPBSET_DROP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 22, 24, 36, 38, 47
@@ -50,7 +50,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(spec: dict[str, Any]) -> NoReturn:
-    """Run the command and report how it ended, on the descriptor ``report`` or by the own exit code."""
+    """Run the command and report how it ended, on the descriptor ``report`` or by this program's exit code."""
     for kept in (spec["lifeline"], spec["report"]):
         if kept >= 0:
             os.set_inheritable(kept, False)
@@ -80,10 +80,10 @@ def main(spec: dict[str, Any]) -> NoReturn:
 
 
 def go_first(first: bool) -> None:
-    """Take turns before every ordinary process, as only root may. What this process starts does not inherit it.
+    """Run before every ordinary process, as only root may. Children do not inherit it.
 
-    The kernel limits the number of processes of a normal user but not of root. There this process has to find and end
-    a fork bomb, however many of its processes want the processors meanwhile.
+    The kernel limits the number of processes of a normal user but not of root. For root this process has to find and
+    end a fork bomb while all of the bomb's processes compete for the processors.
     """
     policy = os.SCHED_RR | os.SCHED_RESET_ON_FORK if first else os.SCHED_OTHER
     with contextlib.suppress(OSError):
@@ -94,8 +94,8 @@ def go_first(first: bool) -> None:
 def held(paths: list[str]) -> Iterator[None]:
     """Keep an empty directory at each path, over which bubblewrap mounts it read-only.
 
-    Another command may rely on the same one, so each has a shared lock on the directory above, and who ends last takes
-    it away again: removing it would remove the mount from under the other command.
+    Other commands may rely on the same directory, so each command holds a shared lock on the directory above, and the
+    last to end removes it: removing it earlier would unmount it for the others.
     """
     names: dict[int, list[str]] = {}
     for above_it in sorted({os.path.dirname(path) for path in paths}):
@@ -109,16 +109,16 @@ def held(paths: list[str]) -> Iterator[None]:
         yield
     finally:
         for parent, made in names.items():
-            with contextlib.suppress(BlockingIOError):  # another command needs them still
+            with contextlib.suppress(BlockingIOError):  # another command still needs them
                 fcntl.flock(parent, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 for name in made:
-                    with contextlib.suppress(OSError):  # not empty: somebody else's
+                    with contextlib.suppress(OSError):  # not empty: made by another program
                         os.rmdir(name, dir_fd=parent)
             os.close(parent)
 
 
 class Supervisor:
-    """The command's process, and a watch over all that descend from it."""
+    """The command's process, and the watch over its descendants."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.spec = spec
@@ -145,7 +145,7 @@ class Supervisor:
         os.close(noting)
         status, exceeded = self.attend()
         notes, problem = read_all(self.notes), read_all(errors)
-        if self.spec["is_wrapped"]:  # its own processes may be ending just now
+        if self.spec["is_wrapped"]:  # its own processes may be ending at this moment
             left_over = b"left" in notes
         else:
             left_over = exceeded == "" and bool(self.members())
@@ -182,7 +182,7 @@ class Supervisor:
         self.is_asked_to_end = True
 
     def reap(self) -> int | None:
-        """Collect what ended; the status of the command itself, if it is among it."""
+        """Collect ended processes; the status of the command itself, if it has ended."""
         self.has_children = True
         while self.has_children:
             try:
@@ -220,7 +220,7 @@ class Supervisor:
 
     def ask(self, grace_s: float) -> None:
         members = self.members()
-        if self.spec["is_wrapped"]:  # the sandbox itself must outlive what is in it
+        if self.spec["is_wrapped"]:  # the sandbox itself must outlive its processes
             parents = processes()
             members -= {self.child} | {pid for pid in members if parents.get(pid) == self.child}
         send(signal.SIGTERM, members)
@@ -231,7 +231,7 @@ class Supervisor:
                 return
 
     def exceeded(self) -> str:
-        """The limit that the command exceeds now; empty for none. Looks at each process only when it has to."""
+        """The limit that the command exceeds now; empty for none. Checks each process only when necessary."""
         for place, before in self.free.items():
             if free_bytes(place) < min(FLOOR_BYTES, before // 2):
                 return "disk"
@@ -290,7 +290,7 @@ def become(spec: dict[str, Any], failing: int, noting: int) -> NoReturn:
         os.execvpe(spec["command"][0], spec["command"], os.environ)
     except OSError as problem:
         os.write(failing, f"{spec['command'][0]}: {problem.strerror or problem}".encode())
-    except BaseException as problem:  # noqa: BLE001 - the child of a fork must not go on as a second launcher
+    except BaseException as problem:  # noqa: BLE001 - the child of a fork must not continue as a second launcher
         os.write(failing, repr(problem).encode())
     os._exit(127)
 
@@ -313,7 +313,7 @@ def limit(limits: dict[str, int]) -> None:
 def pass_on(spec: dict[str, Any], noting: int) -> None:
     """The descriptors that bubblewrap and its inner script expect, by their numbers; they close them again.
 
-    A directory of the workspace is opened here, name by name and never through a link, so that a link put in its place
+    A directory of the workspace is opened here, name by name and never through a link, so that a link in its place
     mounts nothing else.
     """
     free = max([number for number, _, _ in spec["open"]], default=0) + 32
@@ -348,12 +348,12 @@ def open_plain(name: str, parent: int = -1) -> int:
 
 
 def above(descriptor: int, least: int) -> int:
-    """A copy whose number is out of the way of those that are given out."""
+    """A copy with a number above those in use."""
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, least)
 
 
 def drop_capabilities(kept: list[int]) -> None:
-    """Give up every capability but these, for good."""
+    """Give up every capability but these, permanently."""
     libc.prctl(CAP_AMBIENT, 4, 0, 0, 0)
     for number in range(64):
         if number not in kept and libc.prctl(CAPBSET_DROP, number, 0, 0, 0) != 0 and ctypes.get_errno() == errno.EINVAL:
@@ -367,16 +367,20 @@ def drop_capabilities(kept: list[int]) -> None:
 
 
 def restrict(rules: dict[str, Any]) -> None:
-    """Landlock: only what the rules grant, for this process and all it starts."""
+    """Landlock: only what the rules grant, for this process and its descendants."""
     wanted = (ctypes.c_uint64 * 3)(rules["files"], rules["network"], rules["scoped"])
-    size = 24 if rules["scoped"] else 16 if rules["network"] else 8
+    size = 8
+    if rules["scoped"]:
+        size = 24
+    elif rules["network"]:
+        size = 16
     ruleset = checked(libc.syscall(LANDLOCK_CREATE, wanted, ctypes.c_size_t(size), 0))
     for path, rights in rules["grants"]:
         try:
-            is_written = rights & 2  # LANDLOCK_ACCESS_FS_WRITE_FILE: such places were named without links
+            is_written = rights & 2  # LANDLOCK_ACCESS_FS_WRITE_FILE: writable places are named without links
             place = open_plain(path) if is_written else os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue  # gone since the rules were made: nothing to grant
+            continue  # it has disappeared: nothing to grant
         rule = (ctypes.c_uint32 * 3).from_buffer_copy(
             rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
         )
@@ -391,7 +395,7 @@ class FilterProgram(ctypes.Structure):
 
 
 def filter_calls(program: bytes) -> None:
-    """The seccomp filter, for this process and all it starts."""
+    """The seccomp filter, for this process and its descendants."""
     given = FilterProgram(len(program) // 8, program)
     checked(libc.prctl(SET_SECCOMP, 2, ctypes.byref(given), 0, 0))
 
@@ -412,7 +416,7 @@ def processes() -> dict[int, int]:
                 with open(f"/proc/{name}/stat", "rb") as file:
                     state, parent = file.read().rpartition(b")")[2].split(None, 2)[:2]
             except (OSError, ValueError):
-                continue  # gone meanwhile
+                continue  # it has ended
             if state not in (b"Z", b"X"):
                 found[int(name)] = int(parent)
     return found
@@ -425,7 +429,7 @@ def send(number: int, members: set[int]) -> None:
 
 
 def memory_of(pid: int) -> int:
-    """Bytes of memory that are this process's own; shared pages are not counted once for each."""
+    """Bytes of memory of this process alone, without shared pages."""
     with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/status", "rb") as file:
         return int(file.read().partition(b"RssAnon:")[2].split(None, 1)[0]) * 1024
     return 0
@@ -437,7 +441,7 @@ def system_threads() -> int:
 
 
 def user_threads() -> int:
-    """How many threads this user has now, which a limit on processes counts too."""
+    """How many threads this user has now: a limit on processes counts threads."""
     total, mine = 0, os.getuid()
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -448,7 +452,7 @@ def user_threads() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that could be had without swapping, by the kernel's estimate."""
+    """Bytes available without swapping, by the kernel's estimate."""
     with open("/proc/meminfo", "rb") as file:
         return int(file.read().partition(b"MemAvailable:")[2].split(None, 1)[0]) * 1024
 

@@ -40,7 +40,7 @@ PATIENCE_S: Final = 10.0
 
 RETRY_S: Final = 2.0
 LONGEST_RETRY_S: Final = 60.0
-"""Seconds until a server that could not be used is tried again: twice as long each time, up to the second."""
+"""Seconds until an unusable server is tried again: doubled each time, up to the second value."""
 
 ToolListener = Callable[[tuple[AgentTool, ...]], None]
 
@@ -48,12 +48,12 @@ ToolListener = Callable[[tuple[AgentTool, ...]], None]
 class McpServer:
     """One MCP server, started by a command (stdio) or reached at a URL (streamable HTTP); a context manager.
 
-    Inside it ``tools`` are the server's tools, as ``server__tool``. ``on_change`` is told when they have changed. A
-    server that died is started or reached again by the next call, once; a call it died in says that its outcome is
-    unknown, or is made again where it is idempotent. ``env`` is given on top of a few harmless variables, not of this
-    process's whole environment. ``sandbox`` confines a server that is started to its ``cwd``. Raises ``SettingError``
-    for a wrong address, on entering ``MissingExtra`` without the SDK and ``ServerUnavailable``. Leaving ends the server
-    and its processes before it goes on, when cancelled too.
+    Inside it ``tools`` are the server's tools, as ``server__tool``. ``on_change`` is called when they have changed. The
+    next call starts or reaches a server again that died, once; a call during which it died is repeated if it is
+    idempotent, otherwise its outcome is unknown. ``env`` is added to a few harmless variables, not to this process's
+    whole environment. ``sandbox`` confines a started server to its ``cwd``. Raises ``SettingError`` for a wrong
+    address, on entering ``MissingExtra`` without the SDK and ``ServerUnavailable``. Leaving ends the server and its
+    processes, also when cancelled.
     """
 
     def __init__(
@@ -98,12 +98,12 @@ class McpServer:
         self._state_listeners: list[Callable[[], None]] = []
         self.tools: tuple[AgentTool, ...] = ()
         self.problem = ""
-        """Why the server can't be used now; empty where it can."""
+        """Why the server can't be used now; empty if it can."""
         self.notes: tuple[str, ...] = ()
-        """What is left out of what the server declares."""
+        """Which of the server's declarations are left out, and why."""
 
     def on_change(self, tell: ToolListener) -> None:
-        """Tell this one too when the tools have changed."""
+        """Call this too when the tools have changed."""
         before = self._on_change
 
         def tell_both(tools: tuple[AgentTool, ...]) -> None:
@@ -119,27 +119,28 @@ class McpServer:
             self._state_listeners.append(tell)
 
     async def open(self, *, patience_s: float = PATIENCE_S) -> None:
-        """Enter the block also where the server can't be used: ``problem`` says why, and it is tried again.
+        """Enter the block even if the server can't be used: ``problem`` says why, and it is tried again.
 
-        Waits at most ``patience_s`` for a server that takes long; it goes on starting meanwhile. Raises
-        ``MissingExtra``. Wants a ``close``.
+        Waits at most ``patience_s`` for a slow server, which continues to start. Raises ``MissingExtra``. Requires
+        ``close`` afterwards.
         """
         self._sdk = load_sdk()
         if self._is_open:
             return
         self._is_open = True
         tried = asyncio.Event()
+        # a raw task: it tries on after this call has returned, until ``close``
         self._trying = asyncio.create_task(self._try_until_connected(tried), name=f"mcp {self.name} opens")
         try:
             await asyncio.wait_for(tried.wait(), patience_s)
         except TimeoutError:
-            self._note(f"it has not answered in {patience_s:g} s, and is still waited for")
+            self._note(f"it has not answered in {patience_s:g} s; Ullage is still waiting for it")
         except asyncio.CancelledError:
             await self.close()
             raise
 
     async def close(self, *, at_once: bool = False) -> None:
-        """End the server and all its processes; done when they are gone."""
+        """End the server and all its processes; returns after they have ended."""
         self._is_open = False
         trying, self._trying = self._trying, None
         if trying is not None:
@@ -201,11 +202,11 @@ class McpServer:
         if self._connection is None:
             return
         found = offered(self._connection.tools, self.name)
-        was = (self.problem, self.notes)
+        before, problem_before, notes_before = self.tools, self.problem, self.notes
+        self.tools = tuple(self._tool(each) for each in found.tools)
         self.problem, self.notes = "", found.notes
-        before, self.tools = self.tools, tuple(self._made(each) for each in found.tools)
         has_changed = [tool.declaration for tool in before] != [tool.declaration for tool in self.tools]
-        if has_changed or was != (self.problem, self.notes):
+        if has_changed or problem_before or notes_before != self.notes:
             self._tell_state()
         if before and has_changed and self._on_change is not None:
             try:
@@ -223,7 +224,7 @@ class McpServer:
         for tell in self._state_listeners:
             tell()
 
-    def _made(self, each: Offered) -> AgentTool:
+    def _tool(self, each: Offered) -> AgentTool:
         return AgentTool(
             declaration=each.declaration,
             run=self._runner(each),
@@ -241,7 +242,7 @@ class McpServer:
         return run
 
     async def _call(self, each: Offered, arguments: Mapping[str, Any]) -> Output:
-        """One call, and a second one where the first can't have done anything or may be repeated."""
+        """One call, and a second one if the first can't have done anything or may be repeated."""
         assert self._sdk is not None
         for is_last in (False, True):
             try:
@@ -263,18 +264,18 @@ class McpServer:
             raise ToolError(f"{each.declaration.name} was not called: the server {self.name} is gone ({lost}).")
         try:
             await self._connected()
-            now = "It has been connected to again."
+            now = "It is connected again."
         except ServerUnavailable:
-            now = "It could not be connected to again."
-        said = (
+            now = "It could not be connected again."
+        text = (
             f"The MCP server {self.name} was lost during the call ({lost}). Whether the call took effect is unknown: "
-            f"look before you repeat it. {now}"
+            f"check before you repeat it. {now}"
         )
-        return Output(said, is_error=True, outcome="unknown")
+        return Output(text, is_error=True, outcome="unknown")
 
 
 async def open_all(servers: Iterable[McpServer]) -> None:
-    """``open`` for all of them at once. Each wants a ``close``, also where this raises."""
+    """``open`` all of them at once. Each requires a ``close``, even if this raises."""
     try:
         async with asyncio.TaskGroup() as group:
             for server in servers:
@@ -284,8 +285,8 @@ async def open_all(servers: Iterable[McpServer]) -> None:
 
 
 def tools_of(servers: Iterable[McpServer], taken: Iterable[str]) -> list[AgentTool]:
-    """The tools of these servers. One whose name somebody else has (built-in tools, the user's own, an earlier server)
-    is left out, so that no server can take the place of another tool."""
+    """The tools of these servers without those whose name is ``taken`` or belongs to an earlier server, so that no
+    server can replace another tool."""
     names = set(taken)
     found: list[AgentTool] = []
     for server in servers:

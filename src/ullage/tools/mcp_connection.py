@@ -1,7 +1,7 @@
-"""One life of an MCP server: from its start, or the first request to it, until it is closed or lost.
+"""A connection to an MCP server: from its start, or the first request, until it is closed or lost.
 
-The SDK's task groups are entered and left in one task of our own, which nobody cancels from outside: its shutdown is
-safe against its own cancel scopes and not against ``Task.cancel`` (``mcp/client/stdio.py``, ``shutdown``).
+One task enters and leaves the SDK's task groups. It is never cancelled by ``Task.cancel``, as the SDK's shutdown is
+safe only against its own cancel scopes (``mcp/client/stdio.py``, ``shutdown``).
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ import logging
 import os
 import secrets
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ullage.envelope import MCP_MESSAGE_BYTES, MCP_TOOLS
 from ullage.errors import MissingExtra, UllageError
-from ullage.tools.mcp_http import http_client
-from ullage.tools.mcp_stdio import Program, ServerBroken, stdio_transport
+from ullage.tools.mcp_transport import Program, ServerBroken, http_client, stdio_transport
 from ullage.tools.processes import HAS_LAUNCHER, MARK, ProcessGroup, ProcessSpec, launched
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.threads import in_thread
@@ -35,17 +34,17 @@ T = TypeVar("T")
 CLOSE_S: Final = 1.0
 """Seconds a server has to end by itself once its input is closed; then TERM, and KILL a second later."""
 
-_MOST_PAGES: Final = 1_000  # of a list of tools: one that never ends must
-_LAST_WORDS: Final = 500  # bytes of a server's standard error that are told
+_MOST_PAGES: Final = 1_000  # of a list of tools, which may never end
+_LAST_WORDS: Final = 500  # bytes of a server's standard error that are quoted
 _SHORTEST_KEY: Final = 8  # characters of a value that may be a key
-_MOST_CAUSES: Final = 5  # errors of one failure that are told
+_MOST_CAUSES: Final = 5  # errors of one failure that are quoted
 _LONGEST_CAUSE: Final = 500  # characters of each
-_RELIST_S: Final = 0.1  # seconds between hearing of a change and listing anew: of many changes one list is enough
-_AGAIN_S: Final = 1.0  # seconds until a lost subscription is asked for again
+_RELIST_S: Final = 0.1  # seconds between a change and listing again: one list for many changes
+_RESUBSCRIBE_S: Final = 1.0
 
 
 class ServerLost(UllageError):
-    """The server is gone. ``was_sent`` is False where the request can't have reached it."""
+    """The connection is lost. ``was_sent`` is False if the request can't have reached the server."""
 
     def __init__(self, message: str, *, was_sent: bool) -> None:
         super().__init__(message)
@@ -77,7 +76,7 @@ class McpAddress:
         return self.url.partition("?")[0] or self.command
 
     def without_keys(self, text: str) -> str:
-        """The text, with every longer value that was given in ``env``, ``headers`` or ``args`` left out."""
+        """The text without the longer values of ``env``, ``headers`` and ``args``."""
         for value in sorted((*self.env.values(), *self.headers.values(), *self.args), key=len, reverse=True):
             if len(value) >= _SHORTEST_KEY:
                 text = text.replace(value, "[…]")
@@ -85,7 +84,7 @@ class McpAddress:
 
 
 class Sdk(NamedTuple):
-    """What is used of the SDK, loaded when it is."""
+    """The parts of the SDK that are used, loaded on demand."""
 
     client: Any
     stdio: Any
@@ -97,7 +96,7 @@ class Sdk(NamedTuple):
 
 
 def load_sdk() -> Sdk:
-    """The official SDK. Raises ``MissingExtra`` where it is not installed."""
+    """The official SDK. Raises ``MissingExtra`` if it is not installed."""
     try:
         from mcp import Client, MCPError, types
         from mcp.client import stdio, streamable_http, subscriptions
@@ -108,7 +107,7 @@ def load_sdk() -> Sdk:
 
 
 class McpConnection:
-    """A server that is being talked to. ``changed`` is called when it has other tools than before."""
+    """An open connection. ``changed`` is called after the server's tools have changed."""
 
     def __init__(self, address: McpAddress, sdk: Sdk, changed: Callable[[], None]) -> None:
         import anyio
@@ -132,7 +131,8 @@ class McpConnection:
         return self._lost.is_set()
 
     async def open(self, timeout_s: float) -> None:
-        """Start or reach the server and learn its tools. Raises ``ServerUnavailable``; nothing is left running then."""
+        """Start or reach the server and list its tools. Raises ``ServerUnavailable`` after ending all it started."""
+        # a raw task: it outlives this call, and only its own scope may cancel it
         self._task = asyncio.create_task(self._own(), name=f"mcp {self._address}")
         try:
             await asyncio.wait({self._task, self._ready}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -147,7 +147,7 @@ class McpConnection:
         raise ServerUnavailable(f"The MCP server at {self._address} can't be used: {why}", why=why) from self._cause
 
     async def close(self, *, at_once: bool = False) -> None:
-        """End it and all its processes; done when they are gone, also where the caller is cancelled meanwhile."""
+        """End it and all its processes; returns after they have ended, also if the caller is cancelled meanwhile."""
         if self._task is not None:
             await unbroken(self._close(self._task, 0 if at_once else CLOSE_S))
 
@@ -155,6 +155,7 @@ class McpConnection:
         """One call. Cancelling tells the server. Raises ``ServerLost``, and the SDK's ``MCPError`` for a refusal."""
         if self._client is None or self.is_lost:
             raise ServerLost(self._why(), was_sent=False)
+        # raw tasks: the first to end decides, and an error of the call is data here
         answer = asyncio.ensure_future(self._client.call_tool(name, dict(arguments)))
         lost = asyncio.ensure_future(self._lost.wait())
         try:
@@ -162,8 +163,8 @@ class McpConnection:
             if answer.done() and not self._is_loss(answer):
                 return answer.result()
             if self._never_reached(answer):
-                self._noticed()  # what comes next needs a new session
-            await self._ended()
+                self._lose()  # the next call needs a new session
+            await self._wait_for_cause()
             raise ServerLost(self._why(), was_sent=not self._never_reached(answer))
         finally:
             answer.cancel()
@@ -174,8 +175,8 @@ class McpConnection:
         try:
             with self._scope:
                 async with AsyncExitStack() as stack:
-                    transport = _Watched(await self._transport(stack), self._noticed)
-                    client = self._sdk.client(transport, message_handler=self._heard, cache=None)
+                    transport = _watched(await self._transport(stack), self._lose)
+                    client = self._sdk.client(transport, message_handler=self._receive, cache=None)
                     await stack.enter_async_context(client)
                     self.tools = await self._listed(client)
                     self._client = client
@@ -197,7 +198,7 @@ class McpConnection:
                 at.url, http_client=client, max_sse_event_size=MCP_MESSAGE_BYTES
             )
             return transport
-        arguments, env = await in_thread(_started, at)
+        arguments, env = await in_thread(_command_of, at)
         program = Program(
             command=arguments[0],
             args=arguments[1:],
@@ -211,9 +212,9 @@ class McpConnection:
     async def _attend(self, client: Client) -> None:
         """Follow the server's list of tools until the scope is cancelled."""
         capabilities = client.server_capabilities.tools
-        follows = bool(capabilities and capabilities.list_changed)
-        listening = asyncio.create_task(self._listen(client)) if follows else None
-        try:
+        async with asyncio.TaskGroup() as group:
+            if capabilities and capabilities.list_changed:
+                group.create_task(self._subscribe(client))
             while True:
                 await self._relist.wait()
                 await asyncio.sleep(_RELIST_S)
@@ -224,25 +225,22 @@ class McpConnection:
                     log.warning("The MCP server at %s did not list its tools again: %s", self._address, error)
                 else:
                     self._changed()
-        finally:
-            if listening is not None:
-                listening.cancel()
 
-    async def _listen(self, client: Client) -> None:
-        """Newer servers tell of changes to whoever subscribed; older ones tell everybody (``_heard``)."""
+    async def _subscribe(self, client: Client) -> None:
+        """Newer servers tell subscribers of changes; older servers tell all clients (``_receive``)."""
         while True:
             try:
                 async with client.listen(tools_list_changed=True) as subscription:
-                    self._relist.set()  # what changed before was told to nobody
+                    self._relist.set()  # tools may have changed before the subscription
                     async for _ in subscription:
                         self._relist.set()
             except self._sdk.listening.ListenNotSupportedError:
                 return
             except (self._sdk.listening.SubscriptionLost, self._sdk.error, TimeoutError) as error:
                 log.debug("A subscription to %s was lost.", self._address, exc_info=error)
-            await asyncio.sleep(_AGAIN_S)
+            await asyncio.sleep(_RESUBSCRIBE_S)
 
-    async def _heard(self, message: object) -> None:
+    async def _receive(self, message: object) -> None:
         if isinstance(message, self._sdk.types.ToolListChangedNotification):
             self._relist.set()
 
@@ -255,14 +253,14 @@ class McpConnection:
             page = await client.list_tools(cursor=cursor)
             tools += page.tools
             cursor = page.next_cursor
-            if cursor is None or len(tools) > MCP_TOOLS:  # one more, so that it is told that some are left out
+            if cursor is None or len(tools) > MCP_TOOLS:  # one more, so that a note says that some are left out
                 break
         return tuple(tools[: MCP_TOOLS + 1])
 
     def _given_up(self, why: ServerBroken) -> None:
         self._cause = why
 
-    def _noticed(self) -> None:
+    def _lose(self) -> None:
         """The transport gave its last message."""
         self._lost.set()
         self._scope.cancel()
@@ -276,8 +274,8 @@ class McpConnection:
                 await group.end(strays=True)
         await asyncio.wait({task})
 
-    async def _ended(self) -> None:
-        """Wait for the owner to say why."""
+    async def _wait_for_cause(self) -> None:
+        """Wait until the owning task has set ``_cause``."""
         if self._task is not None and self.is_lost:
             await asyncio.wait({self._task}, timeout=CLOSE_S)
 
@@ -290,7 +288,7 @@ class McpConnection:
         )
 
     def _is_forgotten(self, error: Any) -> bool:
-        """What the SDK makes of a 404: the server restarted and knows the session no more."""
+        """The SDK's error for a 404: the server restarted and no longer knows the session."""
         return bool(error.code == self._sdk.types.INVALID_REQUEST and error.message == "Session terminated")
 
     def _never_reached(self, answer: asyncio.Future[Any]) -> bool:
@@ -301,33 +299,28 @@ class McpConnection:
         return any(type(each).__name__ in ("ConnectError", "ConnectTimeout") for each in _leaves(self._cause))
 
     def _why(self) -> str:
-        leaves = [_spelt(each) for each in _leaves(self._cause)[:_MOST_CAUSES]]
-        return self._address.without_keys((", ".join(dict.fromkeys(leaves)) or "it ended") + self._words())
+        causes = dict.fromkeys(_described(each) for each in _leaves(self._cause)[:_MOST_CAUSES])
+        why = ", ".join(causes) or "it ended"
+        return self._address.without_keys(why + self._words())
 
     def _words(self) -> str:
-        said = b"".join(self._last_words)[-_LAST_WORDS:].decode("utf-8", "replace").strip()
-        return f"; its last words: {said}" if said else ""
+        text = b"".join(self._last_words)[-_LAST_WORDS:].decode("utf-8", "replace").strip()
+        return f"; its last words: {text}" if text else ""
 
 
-class _Watched:
-    """A transport that tells when its last message was read: the SDK itself tells nobody of a server that died."""
-
-    def __init__(self, transport: AbstractAsyncContextManager[Any], noticed: Callable[[], None]) -> None:
-        self._transport = transport
-        self._noticed = noticed
-
-    async def __aenter__(self) -> tuple[Any, Any]:
-        reading, writing = await self._transport.__aenter__()
-        return _WatchedStream(reading, self._noticed), writing
-
-    async def __aexit__(self, *error: Any) -> bool | None:
-        return await self._transport.__aexit__(*error)
+@asynccontextmanager
+async def _watched(
+    transport: AbstractAsyncContextManager[Any], ended: Callable[[], None]
+) -> AsyncIterator[tuple[Any, Any]]:
+    """The transport, which calls ``ended`` after its last message: the SDK does not report that a server died."""
+    async with transport as (reading, writing):
+        yield _WatchedStream(reading, ended), writing
 
 
 class _WatchedStream:
-    def __init__(self, stream: Any, noticed: Callable[[], None]) -> None:
+    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
         self._stream = stream
-        self._noticed = noticed
+        self._ended = ended
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -339,7 +332,7 @@ class _WatchedStream:
         try:
             return await self._stream.__anext__()
         except BaseException:
-            self._noticed()
+            self._ended()
             raise
 
     async def __aenter__(self) -> _WatchedStream:
@@ -350,23 +343,25 @@ class _WatchedStream:
         return await self._stream.__aexit__(*error)
 
 
-def _started(at: McpAddress) -> tuple[list[str], Mapping[str, str]]:
-    """The command line and the further environment of a server: under the launcher, and confined where asked.
+def _command_of(at: McpAddress) -> tuple[list[str], Mapping[str, str]]:
+    """The command line and the further environment of a server: under the launcher, and in its sandbox.
 
-    Raises ``ServerUnavailable`` for one that can't be confined.
+    Raises ``ServerUnavailable`` if it can't be confined.
     """
     cwd = Path(at.cwd or ".").absolute()
     command = ProcessSpec((at.command, *at.args), cwd, at.env)
     if at.sandbox is not None:
-        if weakness := at.sandbox.weakness(cwd):
+        weakness = at.sandbox.weakness(cwd)
+        if weakness:
             raise ServerUnavailable(f"The MCP server at {at} is to run sandboxed, which is not possible: {weakness}.")
         path = at.env.get("PATH", os.environ.get("PATH", ""))
         command = at.sandbox.confined(command._replace(env={"PATH": path, **at.env}))
-    return (launched(command) if HAS_LAUNCHER else list(command.arguments)), command.env
+    arguments = launched(command) if HAS_LAUNCHER else list(command.arguments)
+    return arguments, command.env
 
 
 async def unbroken(work: Coroutine[Any, Any, T]) -> T:
-    """See the work to its end; a cancel meanwhile goes on only after it."""
+    """Finish the work; a cancel meanwhile propagates only afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -381,14 +376,14 @@ async def unbroken(work: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
-def _spelt(error: BaseException) -> str:
-    """An error in words, its type beside those of others."""
-    said = str(error)[:_LONGEST_CAUSE]
+def _described(error: BaseException) -> str:
+    """The message of an error, with its type unless it is Ullage's."""
+    text = str(error)[:_LONGEST_CAUSE]
     if isinstance(error, UllageError):
-        return said
+        return text
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror}: {error.filename}"
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _leaves(error: BaseException | None) -> list[BaseException]:

@@ -1,4 +1,4 @@
-"""What an MCP server declares and answers, in our words.
+"""Converts the declarations and results of an MCP server.
 
 https://modelcontextprotocol.io/specification/2025-11-25/server/tools
 """
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from mcp import types as theirs
 
 LONGEST_NAME: Final = 64
-"""Characters of a tool's name that every provider takes
+"""Characters of a tool's name that every provider accepts
 (https://platform.openai.com/docs/api-reference/chat/create, ``tools[].function.name``)."""
 
 _LONGEST_MIME: Final = 100  # characters of what a server says an image is
 
 
 class Offered(NamedTuple):
-    """A tool of a server: how it is declared to the model, and how the server calls it."""
+    """A tool of a server: its declaration for the model, and its name on the server."""
 
     declaration: Tool
     name: str
@@ -49,17 +49,17 @@ class Offered(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """The tools of a server that can be used, and in words what is left out of what it declares."""
+    """The usable tools of a server, and notes on what is left out of its declarations."""
 
     tools: tuple[Offered, ...]
     notes: tuple[str, ...] = ()
 
 
 def offered(tools: Sequence[theirs.Tool], server: str) -> Offer:
-    """The tools under names of their own, ``server__tool``.
+    """The tools, named ``server__tool``.
 
-    ``readOnlyHint`` and ``idempotentHint`` make one idempotent: running it twice is declared to do no harm. A tool that
-    no request could carry (its name, its schema) is left out, a description that is too long is cut.
+    ``readOnlyHint`` and ``idempotentHint`` make a tool idempotent: the server declares that running it twice does no
+    harm. A tool that no request could carry (its name, its schema) is left out; a long description is cut.
     """
     taken: set[str] = set()
     made: dict[str, Offered] = {}
@@ -98,7 +98,7 @@ def _description(tool: theirs.Tool, shown: str, notes: list[str]) -> str:
 
 
 def _problem(tool: theirs.Tool, schema: msgspec.Raw) -> str:
-    """Why a tool can't be declared to a model; empty where it can."""
+    """Why a tool can't be declared to a model; empty if it can."""
     if not tool.name or len(tool.name) > MCP_TOOL_NAME_CHARS:
         return f"its name has {len(tool.name):,} characters"
     if value_excess(tool.input_schema, most=JSON_DEPTH // 2):  # a request nests it deeper
@@ -109,9 +109,9 @@ def _problem(tool: theirs.Tool, schema: msgspec.Raw) -> str:
 
 
 def as_output(result: theirs.CallToolResult) -> Output:
-    """The blocks of a result in order: text, pictures, and a line for what a model can't be given.
+    """The blocks of a result in order: text, pictures, and a note for each block a model can't be given.
 
-    Structured content is given where there is no text, which the specification asks to say the same.
+    Structured content is used if there is no text; the specification requires both to have the same meaning.
     """
     texts: list[str] = []
     pictures: list[Picture] = []
@@ -160,7 +160,7 @@ def _picture(data: str, mime: str, texts: list[str]) -> list[Picture]:
 
 
 def _embedded(resource: Any, texts: list[str], pictures: list[Picture]) -> None:
-    """A resource that came along: its text, or its picture, or a description."""
+    """An embedded resource: its text, or its picture, or a description."""
     mime = resource.mime_type or ""
     text = getattr(resource, "text", None)
     if text is not None:
@@ -173,9 +173,13 @@ def _embedded(resource: Any, texts: list[str], pictures: list[Picture]) -> None:
 
 
 def _link(link: theirs.ResourceLink) -> str:
-    more = [link.title or link.name, link.mime_type, f"{link.size:,} bytes" if link.size is not None else None]
-    described = f": {link.description}" if link.description else ""
-    return f"[a resource, {link.uri} ({', '.join(each for each in more if each)}){described}]"
+    details = [link.title or link.name]
+    if link.mime_type:
+        details.append(link.mime_type)
+    if link.size is not None:
+        details.append(f"{link.size:,} bytes")
+    description = f": {link.description}" if link.description else ""
+    return f"[a resource, {link.uri} ({', '.join(details)}){description}]"
 
 
 def _decoded(data: str) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Whatever a tool gives back, as a result for the model."""
+"""Turns what a tool returns into a result for the model."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ullage.tools.tool import Output, Picture, ToolError
 
 NOTHING: Final = "(done; the tool gives nothing back)"
 HEAD_BYTES: Final = 8_000
-"""Bytes looked at to tell text from binary data, as many as Git looks at (``buffer_is_binary``,
+"""Bytes examined to tell text from binary data, as many as Git examines (``buffer_is_binary``,
 https://github.com/git/git/blob/master/xdiff-interface.c)."""
 
-_HEADS: Final = (
+_IMAGE_HEADS: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"GIF8", "image/gif"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -30,9 +30,9 @@ _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 
 
 def as_output(value: Any) -> Output:
-    """The value as text: a string as it is, bytes as what they are, anything else as JSON. Never raises for plain data.
+    """The value as a result: strings as they are, bytes as ``from_bytes`` shows them, anything else as JSON.
 
-    What JSON has no form for is spelt by ``str``, which may raise what its class likes.
+    Values without a JSON form are shown by ``str``, which may raise.
     """
     match value:
         case Output():
@@ -50,60 +50,67 @@ def as_output(value: Any) -> Output:
 
 
 def _limited(output: Output) -> Output:
-    shown, left_out = within_limits(output.pictures)
-    if not left_out:
+    shown, notes = within_limits(output.pictures)
+    if not notes:
         return output
-    return output._replace(text="\n".join(filter(None, [output.text, *left_out])), pictures=shown)
+    if output.text:
+        notes.insert(0, output.text)
+    return output._replace(text="\n".join(notes), pictures=shown)
 
 
 def _as_json(value: Any) -> str:
     if value_excess(value):
-        raise ToolError(
-            f"The tool's result is nested deeper than {JSON_DEPTH} levels, or holds itself: it was dropped."
-        )
+        raise ToolError(_TOO_DEEP)
     try:
-        return msgspec.json.encode(value, enc_hook=_spelt).decode()
+        return msgspec.json.encode(value, enc_hook=_json_form).decode()
     except RecursionError as error:
         raise ToolError(_TOO_DEEP) from error
 
 
-def within_limits(pictures: Sequence[Picture]) -> tuple[tuple[Picture, ...], list[str]]:
-    """The pictures that a model can be given, and a line for each of the others.
+def _json_form(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)  # of a pydantic model
+    return dump(mode="json") if callable(dump) else str(value)
 
-    Judged by their bytes and the pixels their headers name: nothing is decoded, so a small file that unfolds to
+
+def within_limits(pictures: Sequence[Picture]) -> tuple[tuple[Picture, ...], list[str]]:
+    """The pictures that a model can be given, and a note for each of the others.
+
+    Only sizes and the dimensions in the headers are checked. Nothing is decoded, so a small file that unfolds to
     gigabytes costs nothing here.
     """
     shown: list[Picture] = []
-    left_out: list[str] = []
-    for each in pictures:
-        part, size = each.part, len(each.data)
-        if size > PICTURE_BYTES:
-            left_out.append(f"[an image, {part.mime}, of {size:,} bytes, which is too large to show]")
-        elif max(part.width or 0, part.height or 0) > PICTURE_SIDE:
+    notes: list[str] = []
+    for picture in pictures:
+        part = picture.part
+        size = f"{len(picture.data):,} bytes"
+        side = max(part.width or 0, part.height or 0)
+        if len(picture.data) > PICTURE_BYTES:
+            notes.append(f"[an image, {part.mime}, of {size}, which is too large to show]")
+        elif side > PICTURE_SIDE:
             pixels = f"{part.width:,}x{part.height:,} pixels"
-            left_out.append(f"[an image, {part.mime}, of {pixels}, which is too large to show]")
+            notes.append(f"[an image, {part.mime}, of {pixels}, which is too large to show]")
         elif len(shown) == PICTURES:
-            left_out.append(f"[an image, {part.mime}, of {size:,} bytes: a result can hold {PICTURES} images]")
+            notes.append(f"[an image, {part.mime}, of {size}: a result can hold {PICTURES} images]")
         else:
-            shown.append(each)
-    return tuple(shown), left_out
+            shown.append(picture)
+    return tuple(shown), notes
 
 
 def from_bytes(data: bytes) -> Output:
-    """Text where the bytes are text, a picture where they are an image, else a description of them."""
-    if picture := as_picture(data):
-        size = f"{picture.part.width}x{picture.part.height} pixels, " if picture.part.width else ""
-        return _limited(Output(f"[{picture.part.mime}, {size}{len(data):,} bytes]", (picture,)))
+    """Text if the bytes are text, a picture if they are an image, otherwise a description."""
+    picture = as_picture(data)
+    if picture is not None:
+        part = picture.part
+        pixels = f"{part.width}x{part.height} pixels, " if part.width else ""
+        return _limited(Output(f"[{part.mime}, {pixels}{len(data):,} bytes]", (picture,)))
     if not is_binary(data):
         return Output(data.decode())
     return Output(f"[binary data, {len(data):,} bytes, beginning with {data[:_SHOWN].hex(' ')}]")
 
 
 def as_picture(data: bytes, name: str = "") -> Picture | None:
-    """The bytes as an image that models take; ``None`` for other bytes. ``name`` becomes the part's id."""
-    mime = next((mime for head, mime in _HEADS if data.startswith(head)), "")
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        mime = "image/webp"
+    """The bytes as an image that models accept; ``None`` for other bytes. ``name`` becomes the part's id."""
+    mime = _image_type(data)
     size = image_size(data) if mime else None
     if size is None:
         return None
@@ -111,8 +118,16 @@ def as_picture(data: bytes, name: str = "") -> Picture | None:
     return Picture(data, part)
 
 
+def _image_type(data: bytes) -> str:
+    for head, mime in _IMAGE_HEADS:
+        if data.startswith(head):
+            return mime
+    is_webp = data[:4] == b"RIFF" and data[8:12] == b"WEBP"
+    return "image/webp" if is_webp else ""
+
+
 def is_binary(data: bytes) -> bool:
-    """Whether the bytes are no text: not UTF-8, or with control characters that no text has."""
+    """Whether the bytes are not text: not UTF-8, or with control characters that text does not hold."""
     if data.translate(None, _CONTROLS) != data:
         return True
     try:
@@ -123,13 +138,8 @@ def is_binary(data: bytes) -> bool:
 
 
 def looks_binary(data: bytes) -> bool:
-    """Whether the beginning of a file is no text: it holds NUL, or more than a third of it is unreadable."""
+    """Whether the beginning of a file is not text: it holds NUL, or more than a third of it is unreadable."""
     if b"\0" in data:
         return True
-    odd = data.decode("utf-8", "replace").count("\ufffd")
-    return odd * 3 > len(data) > 0
-
-
-def _spelt(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)
-    return dump(mode="json") if callable(dump) else str(value)
+    unreadable = data.decode("utf-8", "replace").count("\ufffd")
+    return unreadable * 3 > len(data) > 0

@@ -1,7 +1,7 @@
-"""Paths a model names, held inside one directory.
+"""Confines paths that a model names to one directory.
 
-A path is walked a directory at a time, each opened relative to the one before and never through a symbolic link;
-links are read and walked the same way. So what was checked is what is opened: exchanging a directory for a link in
+A path is walked a directory at a time, each opened relative to the previous and never through a symbolic link; links
+are read and walked the same way. So the checked directory is the opened one: exchanging a directory for a link in
 between ends in an error, not outside. https://man7.org/linux/man-pages/man2/open.2.html ("Rationale for openat()")
 """
 
@@ -27,12 +27,12 @@ class OutsideRoot(ToolError):
 
 
 class InsideRepository(ToolError):
-    """The path leads to what git reads as its own, which decides what programs git runs outside the sandbox."""
+    """The path leads to a file of git, which decides what programs git runs outside the sandbox."""
 
 
 class NarrowRoot(NamedTuple):
-    """A root inside the operator's, named without links. Commands work in the operator's root, and can put a link in
-    the place of a directory there: so no link between the two is followed."""
+    """A root inside the operator's, named without links. Commands work in the operator's root and can replace a
+    directory there by a link: so no link between the two is followed."""
 
     outer: Path
     path: Path
@@ -41,7 +41,7 @@ class NarrowRoot(NamedTuple):
 class ConfinedPath(NamedTuple):
     """Where a path leads: an open directory and a name in it that is no link, or ``.`` for the directory itself.
 
-    ``shown`` is the path from the root, without links. There need not be anything of that name.
+    ``shown`` is the path from the root, without links. The name may not exist.
     """
 
     directory: int
@@ -53,7 +53,7 @@ class ConfinedPath(NamedTuple):
         return os.open(self.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=self.directory)
 
     def stat(self) -> os.stat_result | None:
-        """What is there; ``None`` for nothing."""
+        """The status of the file; ``None`` if it does not exist."""
         try:
             return os.stat(self.name, dir_fd=self.directory, follow_symlinks=False)
         except FileNotFoundError:
@@ -74,11 +74,11 @@ class ConfinedPath(NamedTuple):
 def walk_to(
     root: Path | NarrowRoot, path: str, *, to_write: bool = False, make_parents: bool = False
 ) -> Iterator[ConfinedPath]:
-    """The place a path leads to, open as long as the block lasts. An ``OSError`` in the block becomes a ``ToolError``.
+    """The place a path leads to, open inside the block. An ``OSError`` in the block becomes a ``ToolError``.
 
-    Absolute paths and links are followed as long as they stay inside. Raises ``OutsideRoot``, and ``ToolError`` where a
-    directory on the way is missing or can't be opened. With ``to_write`` raises ``InsideRepository`` for a place of
-    git's, by any name on the way, links' included. With ``make_parents`` missing directories are made.
+    Absolute paths and links are followed as long as they stay inside. Raises ``OutsideRoot``, and ``ToolError`` if a
+    directory on the way is missing or can't be opened. With ``to_write`` raises ``InsideRepository`` for a file of git,
+    by any name on the way, also of links. With ``make_parents`` makes missing directories.
     """
     if "\0" in path:
         raise ToolError("A path can't hold the character NUL.")
@@ -92,11 +92,11 @@ def walk_to(
 
 
 class _PathWalk:
-    """One walk: the directories from the root to here, each open."""
+    """The open directories from the root to the current one."""
 
     def __init__(self, root: Path | NarrowRoot, *, to_write: bool) -> None:
-        self._outer = root.outer if isinstance(root, NarrowRoot) else None
-        named = root.path if isinstance(root, NarrowRoot) else root
+        outer, named = root if isinstance(root, NarrowRoot) else (None, root)
+        self._outer = outer
         self._root = Path(os.path.abspath(named))
         self._roots = (self._root, Path(os.path.realpath(named)))
         self._to_write = to_write
@@ -158,16 +158,16 @@ class _PathWalk:
         return steps
 
     def _is_of_git(self, step: str) -> bool:
-        """Whether the directory that was come to is a repository, or this name makes it one.
+        """Whether the current directory is a repository, or becomes one with this name.
 
-        A ``HEAD`` of the root is refused alone: a command can make the rest there.
+        In the root ``HEAD`` alone is refused: a command can make the rest there.
         """
         if len(self._open) == 1 and step.casefold() == "head":
             return True
         return makes_repository(self._open[-1], step)
 
     def _names_below(self, path: str, asked: str) -> list[str]:
-        """The names of a path; an absolute one starts again at the root, if it lies inside."""
+        """The names of a path; an absolute path inside the root starts again there."""
         if not os.path.isabs(path):
             return [step for step in path.split("/") if step not in ("", ".")]
         for root in self._roots:
@@ -198,7 +198,7 @@ class _PathWalk:
         except FileNotFoundError:
             return None
         except OSError as error:
-            if error.errno == errno.EINVAL:  # there, and no link
+            if error.errno == errno.EINVAL:  # it exists and is no link
                 return None
             raise
 
@@ -215,7 +215,7 @@ def _inside_repository(path: str) -> InsideRepository:
 
 
 def moved(root: Path) -> str:
-    """What is said of a narrower root that has become a link, or is gone."""
+    """The message for a narrower root that has become a link, or has disappeared."""
     return f"{root} is no longer the directory that this session was given; put it back, or give it another root."
 
 

@@ -1,7 +1,7 @@
-"""A command with all the processes it starts, which end with it.
+"""Runs a command and ends all the processes it starts.
 
-On Linux a launcher (``launcher.py``) is the parent of them all and ends them, daemons too, whatever they did to their
-session or environment. Elsewhere the process group is what can be reached.
+On Linux a launcher (``launcher.py``) is the parent of them all and ends them, including daemons that changed their
+session or environment. Elsewhere only the process group can be ended.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import msgspec
 from ullage.tools.threads import in_thread
 
 MARK: Final = "ULLAGE_COMMAND"
-"""The environment variable that tells whose processes these are, for those that lost their launcher."""
+"""The environment variable that identifies a command's processes after their launcher is gone."""
 
 TERM_S: Final = 1.0
 """Seconds between TERM and KILL."""
 KILL_S: Final = 0.9
-"""Seconds in which KILL is repeated for what was started meanwhile; with ``TERM_S`` it stays below 2."""
+"""Seconds in which KILL is repeated for processes started meanwhile; with ``TERM_S`` it stays below 2."""
 
 LAUNCHER_S: Final = 10.0
 """Seconds a launcher gets, after TERM and its own wait, to end what it started."""
@@ -53,9 +53,9 @@ Exceeded = Literal["", "processes", "memory", "disk", "temp"]
 
 
 class ProcessEnd(NamedTuple):
-    """How a command ended: its exit code, or minus the signal; whether time was up; whether processes were left over.
+    """How a command ended: its exit code, or minus the signal.
 
-    What was left over has been ended too. ``exceeded`` is the limit that the command was ended for.
+    ``left_over``: it left processes behind, which have been ended too. ``exceeded`` is the limit it was ended for.
     """
 
     code: int
@@ -65,9 +65,9 @@ class ProcessEnd(NamedTuple):
 
 
 class ProcessSpec(NamedTuple):
-    """What to run. ``descriptors`` are passed on; ``env`` is the whole environment; ``term_s`` is from TERM to KILL.
+    """What to run. ``descriptors`` are inherited; ``env`` is the whole environment; ``term_s`` is from TERM to KILL.
 
-    ``spec`` is what the launcher is told beside these: limits, and how the command is confined.
+    ``spec`` are further options of the launcher: limits, and how the command is confined.
     """
 
     arguments: Sequence[str]
@@ -79,7 +79,7 @@ class ProcessSpec(NamedTuple):
 
 
 class LauncherReport(msgspec.Struct, frozen=True):
-    """What the launcher tells at the end."""
+    """What the launcher reports at the end."""
 
     code: int
     left_over: bool = False
@@ -113,18 +113,20 @@ def launched(command: ProcessSpec, *, lifeline: int = -1, report: int = -1) -> l
 async def run_command(command: ProcessSpec, take: Callable[[bytes], object], *, timeout_s: float) -> ProcessEnd:
     """Run it without input; ``take`` gets what it prints, both streams in the order they were written.
 
-    Cancelling ends all its processes, TERM first and KILL a second later, and only then goes on; cancelling again
-    kills at once. Raises ``OSError`` where it can't be started.
+    Cancelling ends all its processes before it returns, TERM first and KILL a second later; a second cancel kills at
+    once. Raises ``OSError`` if it can't be started.
     """
     mark = secrets.token_hex(12)
     reading, writing = os.pipe()
     reports, reporting = os.pipe()
     lifeline, life = os.pipe()
     output = OutputReader(reading, take)
-    arguments = launched(command, lifeline=lifeline, report=reporting) if HAS_LAUNCHER else command.arguments
+    arguments = command.arguments
+    if HAS_LAUNCHER:
+        arguments = launched(command, lifeline=lifeline, report=reporting)
     try:
         try:
-            process = subprocess.Popen(  # not asyncio's: there a cancel while it starts leaves it running
+            process = subprocess.Popen(  # not asyncio's, which leaves it running after a cancel during its start
                 arguments,
                 cwd=command.cwd,
                 env={**command.env, MARK: mark},
@@ -138,44 +140,45 @@ async def run_command(command: ProcessSpec, take: Callable[[bytes], object], *, 
             for descriptor in (writing, reporting, lifeline):
                 os.close(descriptor)
         if not HAS_LAUNCHER:
-            return await _attended(process, ProcessGroup(process.pid, mark, term_s=command.term_s), output, timeout_s)
+            group = ProcessGroup(process.pid, mark, term_s=command.term_s)
+            return await _attend(process, group, output, timeout_s)
         launch = LaunchedProcesses(process, life, mark, term_s=command.term_s)
-        ended = await _attended(process, launch, output, timeout_s)
-        return _reported(reports, ended)
+        end = await _attend(process, launch, output, timeout_s)
+        return _reported(reports, end)
     finally:
         output.close()
         os.close(reports)
-        with suppress(OSError):  # closed by a kill
+        with suppress(OSError):  # a kill has closed it
             os.close(life)
 
 
-def _reported(reports: int, ended: ProcessEnd) -> ProcessEnd:
-    """How the launcher says that the command ended. Raises ``OSError`` for one that could not be started."""
-    told = os.read(reports, _CHUNK)
-    if not told:  # the launcher itself was killed
-        return ended
-    report = _REPORT.decode(told)
-    if report.error:
+def _reported(reports: int, end: ProcessEnd) -> ProcessEnd:
+    """How the command ended by the launcher's report. Raises ``OSError`` if the command could not be started."""
+    data = os.read(reports, _CHUNK)
+    if not data:  # the launcher itself was killed
+        return end
+    report = _REPORT.decode(data)
+    if report.error and not end.timed_out:  # the time limit may end a sandbox before it is set up
         raise OSError(report.error)
-    return ProcessEnd(report.code, ended.timed_out, report.left_over and not ended.timed_out, report.exceeded)
+    left_over = report.left_over and not end.timed_out
+    return ProcessEnd(report.code, end.timed_out, left_over, report.exceeded)
 
 
-async def _attended(
+async def _attend(
     process: subprocess.Popen[bytes], group: ProcessGroup | LaunchedProcesses, output: OutputReader, timeout_s: float
 ) -> ProcessEnd:
+    # a raw task, which waits on while a cancel of the caller ends the processes
     code = asyncio.ensure_future(in_thread(process.wait))
     try:
         done, _ = await asyncio.wait({code}, timeout=timeout_s)
+        left_over = False
         if done:
             await output.ended(_LINGER_S)
             left_over = group.is_alive()
-            if left_over:
-                await group.end(strays=False)
-        else:
-            left_over = False
-            await group.end(strays=True)
+        if left_over or not done:
+            await group.end(strays=not done)
         await output.ended(_LINGER_S)
-        return ProcessEnd(await code, not done, left_over)
+        return ProcessEnd(await code, timed_out=not done, left_over=left_over)
     except asyncio.CancelledError:
         await group.end(strays=True)
         await code
@@ -187,7 +190,7 @@ async def _attended(
 
 
 class LaunchedProcesses:
-    """A launcher and all that descends from it. The lifeline is the writing end of a pipe that only we hold."""
+    """A launcher and its descendants. ``lifeline`` is the writing end of a pipe that only this process holds."""
 
     def __init__(self, process: subprocess.Popen[bytes], lifeline: int, mark: str, *, term_s: float) -> None:
         self._process = process
@@ -196,11 +199,11 @@ class LaunchedProcesses:
         self._term_s = term_s
 
     def is_alive(self) -> bool:
-        """Whether processes are left that lost their launcher: it was killed before it could end them."""
+        """Whether processes are left after the launcher was killed before it could end them."""
         return self._process.returncode not in (0, None) and self._strays.is_alive(strays=True)
 
     async def end(self, *, strays: bool) -> None:
-        """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once and then goes on."""
+        """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once."""
         try:
             await in_thread(self._end)
         except asyncio.CancelledError:
@@ -208,7 +211,7 @@ class LaunchedProcesses:
             raise
 
     def kill(self) -> None:
-        """KILL to all there are now; the launcher does it when the lifeline is closed."""
+        """KILL all of them: the launcher does so when the lifeline closes."""
         lifeline, self._lifeline = self._lifeline, -1
         if lifeline >= 0:
             os.close(lifeline)
@@ -226,7 +229,7 @@ class LaunchedProcesses:
 class ProcessGroup:
     """The processes of one command: those in its leader's group, and those that carry its mark.
 
-    Without a leader the mark is all that is known of them.
+    Without a leader only the mark identifies them.
     """
 
     def __init__(self, leader: int | None, mark: str, *, term_s: float = TERM_S) -> None:
@@ -239,7 +242,7 @@ class ProcessGroup:
         return bool(self._members(strays=strays))
 
     async def end(self, *, strays: bool) -> None:
-        """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once and then goes on."""
+        """TERM, a second later KILL, until none is left. A cancel meanwhile kills at once."""
         try:
             await in_thread(self._end, strays)
         except asyncio.CancelledError:
@@ -247,17 +250,17 @@ class ProcessGroup:
             raise
 
     def kill(self) -> None:
-        """KILL to all there are now."""
+        """KILL all of them."""
         self._send(signal.SIGKILL, self._members(strays=True))
 
     def end_now(self) -> None:
-        """Like ``end``, in this thread."""
+        """Does what ``end`` does, in this thread."""
         self._end(strays=True)
 
     def _end(self, strays: bool) -> None:
         members = self._members(strays=strays)
         self._send(signal.SIGTERM, members)
-        self._send(signal.SIGCONT, members)  # one that is stopped can't act on TERM
+        self._send(signal.SIGCONT, members)  # a stopped process can't act on TERM
         deadline = time.monotonic() + self._term_s
         while members and time.monotonic() < deadline:
             time.sleep(_POLL_S)
@@ -269,10 +272,12 @@ class ProcessGroup:
             members = self._members(strays=strays)
 
     def _members(self, *, strays: bool) -> set[int]:
-        """Living processes; without ``/proc`` the group is one, named by its leader."""
-        if not os.path.isdir("/proc/self"):
-            return {self._leader} if self._leader is not None and _is_group(self._leader) else set()
-        return {pid for pid in _processes() if self._owns(pid, strays=strays)}
+        """Living processes. Without ``/proc`` the leader stands for the whole group."""
+        if os.path.isdir("/proc/self"):
+            return {pid for pid in _processes() if self._owns(pid, strays=strays)}
+        if self._leader is not None and _is_group(self._leader):
+            return {self._leader}
+        return set()
 
     def _owns(self, pid: int, *, strays: bool) -> bool:
         try:
@@ -287,7 +292,7 @@ class ProcessGroup:
             with open(f"/proc/{pid}/environ", "rb") as file:
                 return self._mark in file.read().split(b"\0")
         except (OSError, ValueError):
-            return False  # gone meanwhile, or not ours to look at
+            return False  # it has ended, or belongs to another user
 
     def _send(self, number: signal.Signals, members: set[int]) -> None:
         if members and self._leader is not None:
@@ -310,7 +315,7 @@ class OutputReader:
         self._loop.add_reader(descriptor, self._read)
 
     async def ended(self, timeout_s: float) -> None:
-        """Wait until nobody can write any more, or the time is up."""
+        """Wait until the last writer has closed it, or the time is up."""
         await asyncio.wait({self._end}, timeout=timeout_s)
 
     def close(self) -> None:
@@ -341,4 +346,6 @@ def _is_group(leader: int) -> bool:
 
 def _processes() -> Iterator[int]:
     with suppress(OSError):
-        yield from (int(name) for name in os.listdir("/proc") if name.isdigit())
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                yield int(name)

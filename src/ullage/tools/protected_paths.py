@@ -1,7 +1,7 @@
-"""What Ullage itself runs, and what of it a command could change from inside the places that it can write.
+"""The files that Ullage itself runs, and which paths below writable places commands must not change.
 
-The interpreter and the modules start again outside the sandbox with the next ``search`` or command, unasked. So what of
-them lies in such a place is read-only for commands, and a place that lies in them can't be confined.
+The interpreter and the modules are loaded again outside the sandbox by the next ``search`` or command. So the parts of
+them that lie in a writable place are read-only for commands, and a place inside them can't be confined.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _MOST_LINKS: Final = 40  # MAXSYMLINKS of Linux
 
 
 class UllageCode(NamedTuple):
-    """``files`` must not change. ``modules`` are the directories in which no workspace may lie either."""
+    """``files`` must not change. ``modules`` are directories in which no workspace may lie either."""
 
     files: tuple[Path, ...] = ()
     modules: tuple[Path, ...] = ()
 
 
 class ProtectedPaths(NamedTuple):
-    """What of given paths lies in places that can be written.
+    """Paths below writable places that commands must not change.
 
-    ``existing`` are files and directories that must not change, ``missing`` paths with nothing there, which must stay
-    so. ``problem`` says what can't be protected_below as it is; empty for nothing.
+    ``existing`` are files and directories; ``missing`` are paths with nothing there, which must stay missing.
+    ``problem`` says what can't be protected; empty for nothing.
     """
 
     existing: tuple[Path, ...] = ()
@@ -38,67 +38,77 @@ class ProtectedPaths(NamedTuple):
 def ullage_code() -> UllageCode:
     """The interpreter, its environment and the modules of this process.
 
-    The first entry of ``sys.path`` is the directory of the program that was started: the user's own.
+    Leaves out the first entry of ``sys.path``, the directory of the user's own program.
     """
     prefixes = (sys.executable, sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
     package = Path(__file__).parents[1]
     searched = sys.path if sys.flags.safe_path else sys.path[1:]
+    files = [_absolute(Path(name)) for name in (*prefixes, *searched, str(package))]
     paths = sysconfig.get_paths()
     modules = [Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    files = [*map(Path, (*prefixes, *searched)), package]
-    return UllageCode(tuple(dict.fromkeys(map(_absolute, files))), (package, *dict.fromkeys(modules)))
+    return UllageCode(tuple(dict.fromkeys(files)), (package, *dict.fromkeys(modules)))
 
 
 def protected_below(paths: Iterable[Path], places: Iterable[Path]) -> ProtectedPaths:
-    """What of these paths lies below these places, and each link on the way there. ``places`` are without links."""
+    """Which of these paths lie below these places, and each link on the way there. ``places`` are without links."""
     places = tuple(places)
     existing, missing, links = set[Path](), set[Path](), list[Path]()
     for path in paths:
-        passed, end = _walked(path)
+        passed, end = _follow_links(path)
         links += [link for link in passed if _is_inside(link, places)]
         if _is_inside(end, places):
             (missing if _is_empty(end) else existing).add(end)
     outer = [path for path in sorted(existing) if not _is_inside(path, existing)]
-    loose = next((link for link in links if not _is_inside(link, outer)), None)
-    return ProtectedPaths(
-        tuple(outer),
-        tuple(path for path in sorted(missing) if not _is_inside(path, (*outer, *missing))),
-        "" if loose is None else f"{loose} leads to what Ullage runs or keeps, and a link can be exchanged",
-    )
+    absent = [path for path in sorted(missing) if not _is_inside(path, (*outer, *missing))]
+    problem = ""
+    for link in links:
+        if not _is_inside(link, outer):
+            problem = f"{link} leads to what Ullage runs or keeps, and a link can be exchanged"
+            break
+    return ProtectedPaths(tuple(outer), tuple(absent), problem)
 
 
 def code_problem(code: UllageCode, places: Iterable[Path]) -> str:
-    """Why one of these places can't be confined: what Ullage runs is that place, or holds it."""
-    whole = {Path(os.path.realpath(path)) for path in code.files}
+    """Why one of these places can't be confined: it holds what Ullage runs, or lies inside it."""
+    files = {Path(os.path.realpath(path)) for path in code.files}
     modules = [Path(os.path.realpath(path)) for path in code.modules]
     for place in places:
-        if place in whole or any(place.is_relative_to(each) for each in modules):
+        if place in files or is_below(place, modules):
             return f"{place} holds the code that Ullage itself runs"
     return ""
 
 
-def _walked(path: Path) -> tuple[list[Path], Path]:
-    """The links that the path goes through, and where it ends: at what it means, or at the first part that is missing.
+def is_below(path: Path, places: Iterable[Path]) -> bool:
+    """Whether the path is one of the places, or lies in one."""
+    return any(path.is_relative_to(place) for place in places)
 
-    Each is given by a path without links.
+
+def _follow_links(path: Path) -> tuple[list[Path], Path]:
+    """The links that the path goes through, and where it ends: at its target, or at the first missing part.
+
+    All of them are paths without links.
     """
     links: list[Path] = []
-    at, parts = Path("/"), list(_absolute(path).parts[1:])
+    here, parts = Path("/"), list(_absolute(path).parts[1:])
     while parts:
         part = parts.pop(0)
-        at = at.parent if part == ".." else at / part
-        if at.is_symlink() and len(links) < _MOST_LINKS:
-            links.append(at)
-            target = Path(os.readlink(at))
-            at = Path("/") if target.is_absolute() else at.parent
-            parts = [*(target.parts[1:] if target.is_absolute() else target.parts), *parts]
-        elif not os.path.lexists(at):
+        here = here.parent if part == ".." else here / part
+        if here.is_symlink() and len(links) < _MOST_LINKS:
+            links.append(here)
+            target = Path(os.readlink(here))
+            if target.is_absolute():
+                here = Path("/")
+                parts = [*target.parts[1:], *parts]
+            else:
+                here = here.parent
+                parts = [*target.parts, *parts]
+        elif not os.path.lexists(here):
             break
-    return links, at
+    return links, here
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether there is nothing here, or a directory without entries, which may be what holds the place."""
+    """Whether nothing is here, or a directory without entries, which the sandbox may have put there."""
     if not path.is_dir():
         return not os.path.lexists(path)
     try:

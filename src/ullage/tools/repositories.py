@@ -1,4 +1,4 @@
-"""What git reads as its own inside of a workspace: commands and file tools write nothing there.
+"""The files of git inside a workspace, which commands and file tools must not write.
 
 A repository's settings, hooks, index and state decide which programs the user's next ``git status`` runs, outside the
 sandbox. An index alone is enough: an entry for a submodule makes git run in a directory that a command has filled, with
@@ -14,21 +14,22 @@ import re
 import stat
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ullage.tools.protected_paths import ProtectedPaths
+from ullage.tools.protected_paths import ProtectedPaths, is_below
 
 GIT: Final = ".git"
 
 DEPTH: Final = 3
 MOST_DIRECTORIES: Final = 2_000
-"""How far below the workspace repositories are looked for that it does not name as submodules. Anthropic's
-sandbox-runtime looks as deep (``DEFAULT_MANDATORY_DENY_SEARCH_DEPTH``). A warm look takes about 10 µs a directory."""
+"""How deep, and in how many directories, repositories are searched that are not submodules. Anthropic's
+sandbox-runtime searches as deep (``DEFAULT_MANDATORY_DENY_SEARCH_DEPTH``). Warm, it takes about 10 µs a directory."""
 
 MOST_PLACES: Final = 300
-"""Each is a mount of its own, for every command."""
+"""Each is a separate mount, for every command."""
 
 _LARGEST_INDEX: Final = 1 << 30
 _LARGEST_TEXT: Final = 1 << 16
@@ -38,32 +39,32 @@ _SHA256: Final = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
 
 
 def git_places(root: Path, opened: Iterable[Path] = ()) -> ProtectedPaths:
-    """What in the workspace and in further directories that commands can write belongs to git.
+    """The files of git in the workspace and in ``opened``, further directories that commands can write.
 
-    A place in ``opened`` that lies in a ``.git`` was opened on purpose: it stays as it is.
+    A directory of ``opened`` that lies in a ``.git`` was opened on purpose and stays writable.
     """
     if GIT in root.parts or _is_git_directory(root):
         return ProtectedPaths(problem=f"{root} is the inside of a repository")
     opened = [place for place in opened if place.is_dir()]
-    found = _RepositoryScan()
+    scan = _RepositoryScan()
     for place in (root, *opened):
         if GIT not in place.parts and not _is_git_directory(place):
-            found.look_in(place)
-    if len(found.existing) + len(found.missing) > MOST_PLACES:
-        found.problem = found.problem or f"{root} holds more than {MOST_PLACES} repositories"
-    existing = [
-        path for path in found.existing if not any(path.is_relative_to(place) for place in opened if GIT in place.parts)
-    ]
-    return ProtectedPaths(tuple(existing), tuple(found.missing), found.problem)
+            scan.scan(place)
+    problem = scan.problem
+    if not problem and len(scan.existing) + len(scan.missing) > MOST_PLACES:
+        problem = f"{root} holds more than {MOST_PLACES} repositories"
+    opened_git = [place for place in opened if GIT in place.parts]
+    existing = tuple(path for path in scan.existing if not is_below(path, opened_git))
+    return ProtectedPaths(existing, tuple(scan.missing), problem)
 
 
 def is_git_name(name: str) -> bool:
-    """Whether git, on any file system, takes an entry of this name for a repository or for what leads to one."""
+    """Whether git, on any file system, reads an entry of this name as a repository or as a pointer to one."""
     return name.casefold() == GIT
 
 
 def makes_repository(directory: int, name: str) -> bool:
-    """Whether an open directory is a repository itself, or is one as soon as it has an entry of this name."""
+    """Whether an open directory is a repository, or becomes one with an entry of this name."""
 
     def has(needed: str) -> bool:
         if name.casefold() == needed.casefold():
@@ -78,7 +79,7 @@ def makes_repository(directory: int, name: str) -> bool:
 
 
 class _RepositoryScan:
-    """The places found so far, in order and once each."""
+    """The paths found so far, in order and once each."""
 
     def __init__(self) -> None:
         self.existing: dict[Path, None] = {}
@@ -86,22 +87,22 @@ class _RepositoryScan:
         self.problem = ""
         self.place = Path()
 
-    def look_in(self, place: Path) -> None:
-        """Everything of git's in one directory that can be written."""
+    def scan(self, place: Path) -> None:
+        """Find the files of git in one writable directory."""
         self.place = place
         self.take_worktree(place)
         git = place / GIT
         if git in self.missing or (git.is_dir() and not _is_git_directory(git)):
-            # git then takes the directory itself for a repository, if it has a HEAD
+            # with a HEAD, git would read the directory itself as a repository
             self.take(place / "HEAD")
         for parent in place.parents:
             self.take_submodules(parent)
         for worktree in _nested(place):
-            if not (worktree / GIT).is_symlink():  # a command can have made it: no reason to refuse the workspace
+            if not (worktree / GIT).is_symlink():  # a command can make one: no reason to refuse the workspace
                 self.take_worktree(worktree)
 
     def take_worktree(self, worktree: Path) -> None:
-        """The ``.git`` of a worktree, what it leads to, and its submodules."""
+        """The ``.git`` of a worktree, its target, and its submodules."""
         git = worktree / GIT
         if git in self.existing or git in self.missing:
             return
@@ -120,18 +121,18 @@ class _RepositoryScan:
                 self.take_submodule(worktree / name)
 
     def take_submodule(self, path: Path) -> None:
-        """Git looks at the path's own ``.git``; what is in the way of it must stay in the way."""
-        at = self.place
+        """Git reads the ``.git`` at this path. A link or file on the way to it must stay there."""
+        here = self.place
         for part in path.relative_to(self.place).parts:
-            at /= part
-            if at.is_symlink() or not at.is_dir():
-                self.take(at)
+            here /= part
+            if here.is_symlink() or not here.is_dir():
+                self.take(here)
                 return
         self.take_worktree(path)
 
     def holds(self, path: Path) -> bool:
-        can_be = ".." not in path.parts and all(len(os.fsencode(part)) <= _LONGEST_NAME for part in path.parts)
-        return can_be and path != self.place and path.is_relative_to(self.place)
+        is_possible = ".." not in path.parts and all(len(os.fsencode(part)) <= _LONGEST_NAME for part in path.parts)
+        return is_possible and path != self.place and path.is_relative_to(self.place)
 
     def take(self, path: Path) -> None:
         try:
@@ -142,13 +143,13 @@ class _RepositoryScan:
         if stat.S_ISLNK(mode):
             self.problem = self.problem or f"{path} is a link, which can't be kept from being exchanged"
         elif stat.S_ISDIR(mode) and not _has_entries(path):
-            self.missing[path] = None  # an empty directory is no repository, and may be what holds the place
+            self.missing[path] = None  # an empty directory is no repository; the sandbox may have put it there
         else:
             self.existing[path] = None
 
 
 def git_directory(git: Path) -> Path | None:
-    """The directory that a worktree's ``.git`` is, or leads to as a file; ``None`` where it is neither."""
+    """The directory that a worktree's ``.git`` is, or names as a file; ``None`` if it is neither."""
     if git.is_dir():
         return git
     text = _text(git)
@@ -159,24 +160,24 @@ def git_directory(git: Path) -> Path | None:
 
 
 def submodules(directory: Path) -> tuple[str, ...]:
-    """The paths of submodules in the index of a git directory, and in those that it shares entries with."""
+    """The paths of submodules in a git directory's index, and in the indexes that it shares entries with."""
     try:
-        names = [name for name in os.listdir(directory) if name == "index" or name.startswith("sharedindex.")]
+        names = sorted(os.listdir(directory))
     except OSError:
         return ()
     found: list[str] = []
-    for name in sorted(names):
-        try:
-            about = os.stat(directory / name)
-        except OSError:
+    for name in names:
+        if name != "index" and not name.startswith("sharedindex."):
             continue
-        found += _submodules(directory, name, about.st_ino, about.st_mtime_ns, about.st_size)
+        with suppress(OSError):
+            about = os.stat(directory / name)
+            found += _submodules(directory, name, about.st_ino, about.st_mtime_ns, about.st_size)
     return tuple(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=64)
 def _submodules(directory: Path, name: str, inode: int, changed_ns: int, size: int) -> tuple[str, ...]:
-    """Read once for each state of the file, which its number, time and size tell."""
+    """Read once for each state of the file, identified by its inode, time and size."""
     if size > _LARGEST_INDEX:
         return ()
     try:
@@ -190,7 +191,7 @@ def _submodules(directory: Path, name: str, inode: int, changed_ns: int, size: i
 
 
 def _gitlinks(data: bytes, hash_bytes: int) -> Iterator[str]:
-    """The paths of the entries that are submodules. An index that is cut ends early: git does not read it at all."""
+    """The paths of the entries that are submodules. A truncated index ends early: git does not read it at all."""
     signature, version, count = struct.unpack_from(">4sII", data) if len(data) >= 12 else (b"", 0, 0)
     if signature != b"DIRC" or version not in (2, 3, 4):
         return
@@ -219,7 +220,7 @@ def _gitlinks(data: bytes, hash_bytes: int) -> Iterator[str]:
 
 
 def _prefix(data: bytes, at: int) -> tuple[int, int]:
-    """How many bytes of the name before to take away, and where the rest begins: git's variable-length number."""
+    """How many bytes of the previous name to drop, and where the rest begins: git's variable-length number."""
     value = data[at] & 0x7F if at < len(data) else 0
     while at < len(data) and data[at] & 0x80:
         at += 1
@@ -228,7 +229,7 @@ def _prefix(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _nested(place: Path) -> Iterator[Path]:
-    """The directories below this one that have a ``.git``, those nearer to it first."""
+    """The directories below that have a ``.git``, nearer ones first."""
     level, looked_at = [place], 0
     for _ in range(DEPTH):
         below: list[Path] = []
@@ -254,7 +255,7 @@ def _has_entries(directory: Path) -> bool:
         with os.scandir(directory) as entries:
             return next(entries, None) is not None
     except OSError:
-        return True  # what can't be read is not ours
+        return True  # an unreadable directory is not the sandbox's
 
 
 def _is_git_directory(place: Path) -> bool:
@@ -262,7 +263,7 @@ def _is_git_directory(place: Path) -> bool:
 
 
 def _is_repository(has: Callable[[str], bool]) -> bool:
-    """By what ``is_git_directory`` of git's setup.c looks for; ``commondir`` names where the other two lie."""
+    """By the entries that ``is_git_directory`` of git's setup.c checks; ``commondir`` replaces the other two."""
     return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
 
 

@@ -1,6 +1,6 @@
-"""The result budget: what is too long for the model's window is kept whole, and the model gets its ends and a handle.
+"""The result budget: a result too long for the model's window is stored, and the model gets its ends and a handle.
 
-Sizes and places are in bytes of UTF-8, as they are what the handle is read by.
+Sizes and positions are in bytes of UTF-8, in which the stored result is read.
 """
 
 from __future__ import annotations
@@ -12,29 +12,28 @@ import msgspec
 
 from ullage.messages import Tool
 from ullage.tokens.text import counter_for
-from ullage.tools.long_text import encode_pieces
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
-from ullage.tools.truncation import CountTokens, head_of, tail_of, whole_characters
+from ullage.tools.truncation import CountTokens, encode_pieces, head_of, tail_of, whole_characters
 
 RESULT_TOKENS: Final = 25_000
-"""The most tokens of one result where nobody says otherwise: an eighth of a 200,000 window. Chosen, not measured; with
-a cap of a tenth of it models read in circles (https://github.com/openai/codex/issues/5913, 10 KB)."""
+"""The most tokens of one result by default: an eighth of a 200,000 window. Chosen, not measured; with a tenth of it
+models read in circles (https://github.com/openai/codex/issues/5913, 10 KB)."""
 
 SHARE: Final = 0.25
-"""The most of the free context that the results of one step may take together: the ends of what was cut leave the model
-room to read on, three times, before anything has to be cleared."""
+"""The most of the free context that the results of one step may take together. It leaves the model room to read on
+three times before anything has to be cleared."""
 
 WHOLE: Final = 2_000
 WHOLE_SHARE: Final = 0.8
-"""A result of up to 2,000 tokens is not cut for that: it may take 0.8 of what is free, as a compaction is near then and
-leaves it as it is, and one cut to less would have to be read again."""
+"""A result of up to 2,000 tokens may take 0.8 of the free context instead: a compaction is near then and keeps it, and
+a shorter piece would have to be read again."""
 
 LEAST: Final = 400
-"""Tokens a result gets however little is free: the notice and its handle must fit, or the model could not go on."""
+"""The fewest tokens of a result: the notice and its handle must fit, or the model could not continue."""
 
 READER: Final = "read_result"
-"""The name of the tool that reads a kept result."""
+"""The name of the tool that reads a stored result."""
 
 _NOTICE_TOKENS: Final = 200  # kept for the notice between the ends; counted as 110 to 150
 _BYTES_A_TOKEN: Final = 16  # read for a page; only runs of spaces have more
@@ -42,7 +41,7 @@ _LONGEST_CHARACTER: Final = 4  # bytes of UTF-8
 
 
 class Fitted(NamedTuple):
-    """A result that fits. Where it was cut, ``handle`` names the whole text and ``size_bytes`` is its size."""
+    """A result that fits. If it was cut, ``handle`` names the whole text and ``size_bytes`` is its size."""
 
     output: Output
     handle: str = ""
@@ -52,13 +51,14 @@ class Fitted(NamedTuple):
 def budget_tokens(free: int | None, configured: int | None = None, *, calls: int = 1) -> int:
     """How many tokens of one result the model gets.
 
-    ``free`` is what is left of the window, ``None`` where the window is unknown; ``configured`` is the tool's or the
-    session's own limit; ``calls`` is how many calls end in this step, which share what is free.
+    ``free`` is the room left in the window, ``None`` if the window is unknown; ``configured`` is the tool's or the
+    session's own limit; ``calls`` is how many calls end in this step and share the room.
     """
     limit = RESULT_TOKENS if configured is None else configured
     if free is not None:
         each = free / max(1, calls)
-        limit = min(limit, int(max(each * SHARE, min(each * WHOLE_SHARE, WHOLE))))
+        whole = min(each * WHOLE_SHARE, WHOLE)
+        limit = min(limit, int(max(each * SHARE, whole)))
     return max(LEAST, limit)
 
 
@@ -68,10 +68,10 @@ def estimated_tokens(text: str) -> float:
 
 
 async def fit(output: Output, context: ToolContext, tokens: int, *, count: CountTokens = estimated_tokens) -> Fitted:
-    """The result within so many tokens; pictures are not counted. What is over is kept before it is cut.
+    """The result within so many tokens; pictures are not counted. A longer result is stored before it is cut.
 
-    Work that grows with the text is done beside the event loop, and counting costs what the budget is, not what the
-    text is. Raises what ``context.keep`` raises: nothing is cut that could not be kept.
+    Work that grows with the text is done beside the event loop; the cost of counting depends on the budget alone.
+    Raises what ``context.keep`` raises: a result that can't be stored is not cut.
     """
     if len(output.text) <= tokens // 4:  # no estimator here gives four tokens for a character
         return Fitted(output)
@@ -84,9 +84,9 @@ async def fit(output: Output, context: ToolContext, tokens: int, *, count: Count
 
 
 def read_result(tokens: int | Callable[[], int] = RESULT_TOKENS, *, count: CountTokens = estimated_tokens) -> AgentTool:
-    """The tool that pages through what was kept; what it gives is never over ``tokens`` itself.
+    """The tool that pages through stored results; a page has at most ``tokens``.
 
-    Given a function, it asks at each call how much there is room for.
+    A function is called for each page and returns the room there is.
     """
 
     async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
@@ -106,7 +106,7 @@ class _Asked(msgspec.Struct, forbid_unknown_fields=True):
     size: int | None = None
 
 
-msgspec.json.Decoder(_Asked)  # so that two loops' first use of it are safe: docs/why/msgspec.md
+msgspec.json.Decoder(_Asked)  # makes first use by two loops at once safe: docs/why/msgspec.md
 
 
 class _Ends(NamedTuple):
@@ -120,7 +120,7 @@ class _Ends(NamedTuple):
 
 
 def _ends(text: str, tokens: int, count: CountTokens) -> _Ends | None:
-    """The two ends and all of the text as bytes; ``None`` where it fits as it is."""
+    """The two ends and all of the text as bytes; ``None`` if it fits."""
     if len(head_of(text, tokens, count)) == len(text):
         return None
     room = max(0, tokens - _NOTICE_TOKENS) / 2
@@ -144,9 +144,9 @@ async def _page(asked: _Asked, context: ToolContext, tokens: int, count: CountTo
     size = most if asked.size is None else max(_LONGEST_CHARACTER, min(asked.size, most))
     try:
         data = await context.kept(asked.handle, start=asked.start, size=size + _LONGEST_CHARACTER)
-    except Exception as error:  # whatever the store says of a handle, the model should hear
+    except Exception as error:  # the model gets the store's reason
         raise ToolError(f"Nothing can be read under the handle {asked.handle!r}: {error}") from error
-    if b"\0" in data:  # which no kept text holds
+    if b"\0" in data:  # which no stored text holds
         raise ToolError(f"What is kept under {asked.handle!r} is no text.")
     if not data:
         return f"[There is nothing at byte {asked.start}: the result ends before it.]"
@@ -154,21 +154,24 @@ async def _page(asked: _Asked, context: ToolContext, tokens: int, count: CountTo
 
 
 def _shown(data: bytes, start: int, size: int, tokens: int, count: CountTokens) -> str:
-    """The page: characters that begin inside the bytes asked for, as many as fit, and where to go on."""
+    """The page: as many characters of the requested bytes as fit, and where to continue."""
     whole = whole_characters(data, cut="start") if start else data
     first = start + len(data) - len(whole)
     is_last = len(data) < size + _LONGEST_CHARACTER
-    wanted = whole if is_last and len(whole) <= size else whole_characters(whole[:size], cut="end")
+    wanted = whole
+    if not is_last or len(whole) > size:
+        wanted = whole_characters(whole[:size], cut="end")
     text = wanted.decode("utf-8", "replace")
     page = head_of(text, tokens - _NOTICE_TOKENS, count) or text[:1]
     end = first + len(page.encode())
     is_end = is_last and len(page) == len(text) and len(wanted) == len(whole)
-    on = "the result ends here" if is_end else f'to go on, call {READER} with "start": {end}'
-    return f"{page}{'' if page.endswith(chr(10)) else chr(10)}[bytes {first} to {end}; {on}]"
+    next_step = "the result ends here" if is_end else f'to go on, call {READER} with "start": {end}'
+    line_end = "" if page.endswith("\n") else "\n"
+    return f"{page}{line_end}[bytes {first} to {end}; {next_step}]"
 
 
 def _declaration() -> Tool:
-    """In few words, as every request carries them: the notice in the result says how it is called."""
+    """Short, as every request carries it: the notice in the result says how to call the tool."""
     schema = {
         "type": "object",
         "properties": {

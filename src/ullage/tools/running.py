@@ -1,7 +1,7 @@
-"""One call of a tool, whatever the tool does: it ends as a result the model can read.
+"""Runs one call of a tool so that it always ends with a result the model can read.
 
-A tool that raises, hangs past its time, swallows its cancel, gives bytes or half a character, or is called with no JSON
-at all does not end the loop.
+A tool that raises, exceeds its time, swallows its cancel, or returns bytes or half a character does not end the loop;
+neither do arguments that are no JSON.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from ullage.codec.foreign import parse_json
 from ullage.envelope import RESULT_CHARS
 from ullage.events import ToolOutcome
 from ullage.messages import clean_text
-from ullage.tools.long_text import PIECE, clean_pieces
 from ullage.tools.outputs import as_output
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
+from ullage.tools.truncation import PIECE, clean_pieces
 
 log = logging.getLogger(__name__)
 
 GRACE_S: Final = 5.0
-"""Seconds a cancelled tool gets to end what it started; built-in ones need 2. One that takes longer is left behind."""
+"""Seconds a cancelled tool gets to end what it started; built-in tools need 2. After that its task is abandoned."""
 
 _LONGEST_MESSAGE: Final = 10_000  # characters of an exception's message
 
-_left_behind: set[asyncio.Task[Output]] = set()
+_abandoned: set[asyncio.Task[Output]] = set()
 
 
 class CallResult(NamedTuple):
-    """How a call went. ``output.text`` is valid Unicode; ``raw`` are the bytes it was before, where it was not."""
+    """How a call ended. ``output.text`` is valid Unicode; ``raw`` are the original bytes if they were not."""
 
     output: Output
     outcome: ToolOutcome
@@ -39,15 +39,15 @@ class CallResult(NamedTuple):
 
 
 async def run_call(tool: AgentTool, arguments: str, context: ToolContext, *, grace_s: float = GRACE_S) -> CallResult:
-    """Run one call with the arguments as the model wrote them. Never raises but for a cancel.
+    """Run one call with the arguments as the model wrote them. Raises nothing but ``CancelledError``.
 
-    Cancelling cancels the tool, waits at most ``grace_s`` for what it has to end, and goes on; cancelling again goes on
-    at once.
+    Cancelling cancels the tool and waits at most ``grace_s`` for its cleanup; a second cancel does not wait.
     """
     try:
         parsed = parse_arguments(arguments)
     except BadArguments as error:
-        return await _ran(Output(str(error), is_error=True), "not_started")
+        return await _result(Output(str(error), is_error=True), "not_started")
+    # a raw task: a tool that swallows its cancel is abandoned, which a task group would wait for
     task = asyncio.ensure_future(_contained(tool, parsed, context))
     try:
         await asyncio.wait({task}, timeout=tool.timeout_s)
@@ -56,17 +56,19 @@ async def run_call(tool: AgentTool, arguments: str, context: ToolContext, *, gra
         raise
     if not task.done():
         await _end(task, tool, grace_s)
-        return await _ran(_timed_out(tool), "timed_out")
+        return await _result(_timed_out(tool), "timed_out")
     if task.cancelled():
-        return await _ran(Output(f"{tool.name} failed: it cancelled itself.", is_error=True), "failed")
-    if (raised := task.exception()) is not None:
-        return await _ran(Output(_said(tool, raised), is_error=True), _outcome_of(raised))
+        return await _result(Output(f"{tool.name} failed: it cancelled itself.", is_error=True), "failed")
+    raised = task.exception()
+    if raised is not None:
+        outcome: ToolOutcome = "not_started" if isinstance(raised, BadArguments) else "failed"
+        return await _result(Output(_error_text(tool, raised), is_error=True), outcome)
     output = task.result()
-    return await _ran(output, output.outcome or ("failed" if output.is_error else "finished"))
+    return await _result(output, output.outcome or ("failed" if output.is_error else "finished"))
 
 
 def cancelled(tool: AgentTool) -> CallResult:
-    """What a cancelled call leaves for the model to read; its outcome is unknown where the tool outlives a cancel."""
+    """The result of a cancelled call for the model; its outcome is unknown if the tool outlives a cancel."""
     if tool.outlives_cancel:
         text = f"{tool.name} was cancelled. What it began could not be stopped: whether it takes effect is unknown."
         return CallResult(Output(text, is_error=True, outcome="unknown"), "unknown")
@@ -75,7 +77,7 @@ def cancelled(tool: AgentTool) -> CallResult:
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    """The arguments of a call; no text is none. Strings in them are valid Unicode. Raises ``BadArguments``."""
+    """The arguments of a call, with valid Unicode; empty text means no arguments. Raises ``BadArguments``."""
     try:
         parsed = parse_json(text) if text.strip() else {}
     except ValueError as error:
@@ -98,61 +100,57 @@ async def _contained(tool: AgentTool, arguments: Mapping[str, Any], context: Too
 
 
 async def _end(task: asyncio.Task[Output], tool: AgentTool, grace_s: float) -> None:
-    """Cancel the tool and see it end. A second cancel of ours does not wait any longer."""
+    """Cancel the tool and wait until it ends. A second cancel of this task does not wait."""
     task.cancel()
     try:
         await asyncio.wait({task}, timeout=grace_s)
     finally:
         if not task.done():
-            log.warning("The tool %s did not end when it was cancelled; it is left behind.", tool.name)
-            _left_behind.add(task)
+            log.warning("The tool %s did not end when it was cancelled; its task was abandoned.", tool.name)
+            _abandoned.add(task)
             task.add_done_callback(_forget)
         elif not task.cancelled() and task.exception() is not None:
             log.debug("The tool %s failed while it was cancelled.", tool.name, exc_info=task.exception())
     if tool.outlives_cancel:
-        log.info("What the tool %s began can't be stopped from here; what it gives is dropped.", tool.name)
+        log.info("The work of the tool %s can't be stopped from here; its result is dropped.", tool.name)
 
 
 def _forget(task: asyncio.Task[Output]) -> None:
-    _left_behind.discard(task)
+    _abandoned.discard(task)
     if not task.cancelled():
-        task.exception()  # looked at, so that asyncio does not report it as lost
+        task.exception()  # so that asyncio does not report it as never retrieved
 
 
 def _timed_out(tool: AgentTool) -> Output:
-    after = f"{tool.name} was stopped after {tool.timeout_s:g} s without a result."
+    text = f"{tool.name} was stopped after {tool.timeout_s:g} s without a result."
     if tool.outlives_cancel:
-        after = (
+        text = (
             f"{tool.name} gave no result in {tool.timeout_s:g} s and is not waited for any longer. "
             "What it began could not be stopped: whether it takes effect is unknown."
         )
-    return Output(after, is_error=True)
+    return Output(text, is_error=True)
 
 
-def _outcome_of(error: BaseException) -> ToolOutcome:
-    return "not_started" if isinstance(error, BadArguments) else "failed"
-
-
-def _said(tool: AgentTool, error: BaseException) -> str:
+def _error_text(tool: AgentTool, error: BaseException) -> str:
     if isinstance(error, ToolError):
         return str(error)
     log.debug("The tool %s raised.", tool.name, exc_info=error)
-    return f"{tool.name} failed: {_spelt(error)}"
+    return f"{tool.name} failed: {_described(error)}"
 
 
-def _spelt(error: BaseException, depth: int = 0) -> str:
+def _described(error: BaseException, depth: int = 0) -> str:
     """Type and message of an exception; of a group, those of its members."""
     try:
         message = str(error)[:_LONGEST_MESSAGE]
     except Exception:  # noqa: BLE001 - an exception's own __str__ may be what is broken
         message = "(its message can't be shown)"
-    spelt = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    described = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, BaseExceptionGroup) and depth < 3:
-        spelt += "".join(f"\n- {_spelt(each, depth + 1)}" for each in error.exceptions[:10])
-    return spelt
+        described += "".join(f"\n- {_described(each, depth + 1)}" for each in error.exceptions[:10])
+    return described
 
 
-async def _ran(output: Output, outcome: ToolOutcome) -> CallResult:
+async def _result(output: Output, outcome: ToolOutcome) -> CallResult:
     if len(output.text) > RESULT_CHARS:
         note = f"\n[The result had {len(output.text):,} characters; what follows the first {RESULT_CHARS:,} is lost.]"
         output = output._replace(text=output.text[:RESULT_CHARS] + note)

@@ -1,10 +1,10 @@
-"""The sandbox that commands run in: which one works here, what a command can get at, and what the model is told.
+"""The sandbox for commands: which one works here, what a command can access, and what the model is told.
 
     sandbox = Sandbox("workspace", hidden=(store,))
     command = sandbox.confined(command)
 
-Bubblewrap where it works, Landlock with a seccomp filter otherwise. Where neither does commands run unconfined, and
-``weakness`` says so; asking a person first is up to who builds the tool.
+Bubblewrap where it works, Landlock with a seccomp filter otherwise. Where neither works commands run unconfined, and
+``weakness`` says why; the tool then needs approval (``builtin.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,8 +26,8 @@ from ullage.tools.file_access import TOOLCHAIN_VARIABLES, FileAccess, file_acces
 from ullage.tools.landlock import SEES_TRUNCATION, landlock_rules, landlock_version
 from ullage.tools.paths import moved
 from ullage.tools.processes import ProcessSpec
-from ullage.tools.protected_paths import UllageCode, ullage_code
-from ullage.tools.seccomp import MACHINES, filter_for
+from ullage.tools.protected_paths import UllageCode, is_below, ullage_code
+from ullage.tools.seccomp import MACHINES, Sockets, filter_for
 from ullage.tools.tool import ToolError
 
 SandboxMode = Literal["off", "workspace", "workspace+network"]
@@ -54,17 +53,18 @@ class CommandLimits(NamedTuple):
     temp_bytes: int = 4 << 30
 
     def as_spec(self) -> dict[str, int]:
-        memory = self.memory_bytes or max(1 << 30, _machine_memory() * 3 // 4)
-        return {**self._asdict(), "memory_bytes": memory}
+        machine_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        memory_bytes = self.memory_bytes or max(1 << 30, machine_bytes * 3 // 4)
+        return {**self._asdict(), "memory_bytes": memory_bytes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """How commands are confined. ``hidden`` are files and directories, ``stores`` databases, that none may read.
+    """How commands are confined. No command may read ``hidden`` files and directories, or the databases ``stores``.
 
     ``readable`` and ``writable`` are directories beside the workspace. ``home`` is the user's home directory,
-    ``code`` what Ullage itself runs. ``is_narrow``: the workspace is named without links, inside the operator's; one
-    that has become a link is refused.
+    ``code`` what Ullage itself runs. ``is_narrow``: the workspace is named without links, inside the operator's; if it
+    has become a link, commands are refused.
     """
 
     mode: SandboxMode = "workspace"
@@ -83,19 +83,23 @@ class Sandbox:
         return "none" if self.mode == "off" else self._choice(root)[0]
 
     def weakness(self, root: Path) -> str:
-        """Why commands are not confined although they should be; empty where they are, and for the mode "off"."""
+        """Why commands can't be confined although they should be; empty if they are, and for the mode "off"."""
         return "" if self.mode == "off" else self._choice(root)[1]
 
     def described(self, root: Path) -> str:
         """What a model is told of the sandbox; empty without one."""
-        if self.backend(root) == "none":
+        backend = self.backend(root)
+        if backend == "none":
             return ""
-        network = "there is no network" if self.mode == "workspace" else "the network is open"
-        own = " or Ullage's own files" if self.reach(Path(os.path.realpath(root))).own else ""
-        git = f", but not its .git{own}," if self.backend(root) == "bubblewrap" else ""
+        network = "the network is open" if self._has_network else "there is no network"
+        exceptions = ""
+        if backend == "bubblewrap":
+            has_code = bool(self.file_access(Path(os.path.realpath(root))).code)
+            own = " or Ullage's own files" if has_code else ""
+            exceptions = f", but not its .git{own},"
         return (
-            f"Commands run in a sandbox: they can write only the working directory{git} and $TMPDIR, other files of "
-            f"the user are hidden, and {network}."
+            f"Commands run in a sandbox: they can write only the working directory{exceptions} and $TMPDIR, other "
+            f"files of the user are hidden, and {network}."
         )
 
     def confined(self, command: ProcessSpec) -> ProcessSpec:
@@ -112,10 +116,10 @@ class Sandbox:
             case "landlock":
                 return self._in_landlock(command, root)
             case _:
-                return replace_spec(command, {"limits": self.limits.as_spec()})
+                return command._replace(spec={**command.spec, "limits": self.limits.as_spec()})
 
-    def reach(self, root: Path, search_path: str = "") -> FileAccess:
-        """What a command in this workspace can get at."""
+    def file_access(self, root: Path, search_path: str = "") -> FileAccess:
+        """Where a command in this workspace can read and write."""
         stores = [file for store in self.stores for file in store_files(store)]
         return file_access_of(
             root,
@@ -127,15 +131,20 @@ class Sandbox:
             code=self.code,
         )
 
+    @property
+    def _has_network(self) -> bool:
+        return self.mode == "workspace+network"
+
     def _choice(self, root: Path) -> tuple[Backend, str]:
+        """The backend that works here, or "none" and why."""
         reasons = []
         for backend in self.backends:
             reason = self._unusable(backend, root)
             if not reason:
-                reach = self.reach(root)
-                if reach.problem:
-                    return "none", reach.problem
-                reason = _unhidden(reach, backend)
+                access = self.file_access(root)
+                if access.problem:
+                    return "none", access.problem
+                reason = _unprotected(access) if backend == "landlock" else ""
             if not reason:
                 return backend, ""
             reasons.append(reason)
@@ -154,87 +163,83 @@ class Sandbox:
         return "" if landlock_version() else "the kernel has no Landlock"
 
     def _bubblewrap_program(self, root: Path) -> str:
-        """The first on ``PATH`` that no command can have made or changed; empty for none."""
-        places = {os.path.realpath(place) for place in (root, *self.writable)} - {"/"}  # that one is refused later
+        """The first program on ``PATH`` that commands can't make or change; empty for none."""
+        places = {Path(os.path.realpath(place)) for place in (root, *self.writable)}
+        places.discard(Path("/"))  # a workspace that is refused later
         for directory in os.environ.get("PATH", os.defpath).split(os.pathsep):
             program = shutil.which("bwrap", path=directory) if os.path.isabs(directory) else None
-            ends = (os.path.realpath(directory), os.path.realpath(program)) if program else ()
-            if program and not any(Path(end).is_relative_to(place) for end in ends for place in places):
+            if program is None:
+                continue
+            ends = (Path(os.path.realpath(directory)), Path(os.path.realpath(program)))
+            if not any(is_below(end, places) for end in ends):
                 return program
         return ""
 
     def _in_bubblewrap(self, command: ProcessSpec, root: Path) -> ProcessSpec:
         limits = self.limits.as_spec()
         program = self._bubblewrap_program(root)
-        has_network = self.mode == "workspace+network"
-        mounted = bubblewrap_command(
+        wrapped = bubblewrap_command(
             program,
-            self.reach(root, command.env.get("PATH", "")),
+            self.file_access(root, command.env.get("PATH", "")),
             command.arguments,
             root,
-            has_network=has_network,
+            has_network=self._has_network,
             temp_bytes=limits["temp_bytes"],
             is_root=os.geteuid() == 0,
             binds_descriptors=_binds_descriptors(program),
         )
+        sockets: Sockets = "internet" if self._has_network else "own"
         spec = {
             "limits": limits,
             "is_wrapped": True,
-            "open": mounted.open,
-            "held": mounted.held,
-            "seccomp": filter_for(platform.machine(), "internet" if has_network else "own", has_namespaces=True).hex(),
+            "open": wrapped.open,
+            "held": wrapped.held,
+            "seccomp": filter_for(platform.machine(), sockets, has_namespaces=True).hex(),
         }
         env = {**command.env, "HOME": str(self.home), "TMPDIR": "/tmp"}
-        return replace_spec(command._replace(arguments=mounted.arguments, env=env), spec)
+        return command._replace(arguments=wrapped.arguments, env=env, spec={**command.spec, **spec})
 
     def _in_landlock(self, command: ProcessSpec, root: Path) -> ProcessSpec:
         version = landlock_version()
-        has_network = self.mode == "workspace+network"
         temp = Path(os.path.realpath(tempfile.gettempdir())) / f"ullage-{secrets.token_hex(8)}"
-        reach = self.reach(root, command.env.get("PATH", ""))
-        filtered = filter_for(
+        access = self.file_access(root, command.env.get("PATH", ""))
+        system_calls = filter_for(
             platform.machine(),
-            "internet" if has_network else "none",
+            "internet" if self._has_network else "none",
             has_namespaces=False,
             guards_truncation=version < SEES_TRUNCATION,
         )
-        spec = {
+        spec: dict[str, Any] = {
             "limits": self.limits.as_spec(),
             "temp": str(temp),
-            "landlock": landlock_rules(reach, temp, version, has_network=has_network),
-            "seccomp": filtered.hex(),
+            "landlock": landlock_rules(access, temp, version, has_network=self._has_network),
+            "seccomp": system_calls.hex(),
             "capabilities": [1],  # CAP_DAC_OVERRIDE: files of other users in the workspace
         }
-        toolchains = {
-            name: str(reach.home / place)
-            for name, place in TOOLCHAIN_VARIABLES.items()
-            if (reach.home / place).is_dir()
-        }
+        toolchains = {}
+        for name, directory in TOOLCHAIN_VARIABLES.items():
+            place = access.home / directory
+            if place.is_dir():
+                toolchains[name] = str(place)
         env = {**toolchains, **command.env, "HOME": str(temp / "home"), "TMPDIR": str(temp)}
-        return replace_spec(command._replace(env=env), spec)
+        return command._replace(env=env, spec={**command.spec, **spec})
 
 
-def replace_spec(command: ProcessSpec, spec: Mapping[str, Any]) -> ProcessSpec:
-    return command._replace(spec={**command.spec, **spec})
-
-
-def _unhidden(reach: FileAccess, backend: Backend) -> str:
-    """What this kind of sandbox could not hide in this workspace."""
-    if backend == "bubblewrap":
-        return ""
-    places = (reach.root, *reach.writable)
-    inside = [each for each in reach.hidden if any(each.is_relative_to(place) for place in places)]
-    if inside:
-        return f"Landlock can't hide {inside[0]} inside the workspace"
-    own = (*reach.own, *reach.own_missing)
-    return f"Landlock can't keep {own[0]} inside the workspace from being changed" if own else ""
+def _unprotected(access: FileAccess) -> str:
+    """What Landlock can't protect in this workspace; empty for nothing."""
+    for place in access.hidden:
+        if is_below(place, access.places):
+            return f"Landlock can't hide {place} inside the workspace"
+    for place in (*access.code, *access.code_missing):
+        return f"Landlock can't keep {place} inside the workspace from being changed"
+    return ""
 
 
 @cache
 def _binds_descriptors(program: str) -> bool:
-    """Whether this bubblewrap can mount what is open on a descriptor."""
-    told = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=_PROBE_S, check=False)
-    return "--ro-bind-fd" in told.stdout + told.stderr
+    """Whether this bubblewrap can mount an open descriptor."""
+    help_text = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=_PROBE_S, check=False)
+    return "--ro-bind-fd" in help_text.stdout + help_text.stderr
 
 
 @cache
@@ -248,7 +253,3 @@ def _bubblewrap_problem(program: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"bubblewrap can't be run ({problem})"
     return "" if tried.returncode == 0 else f"bubblewrap fails here ({tried.stderr.strip()[:200]})"
-
-
-def _machine_memory() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

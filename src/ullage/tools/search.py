@@ -1,9 +1,9 @@
-"""A regular expression looked for in files, by a program of its own that can be stopped (``grep.py``)."""
+"""Searches files for a regular expression, in a separate program that can be stopped (``grep.py``)."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
+import stat
 import sys
 from functools import cache
 from pathlib import Path
@@ -18,10 +18,10 @@ from ullage.tools.tool import Output, ToolError
 
 TIMEOUT_S: Final = 60.0
 BACKTRACKING_S: Final = 10.0
-"""Seconds of a search, and of one without RE2, where a pattern can take for ever."""
+"""Seconds of a search, and of a search without RE2, where a pattern can take for ever."""
 
 MEMORY_BYTES: Final = 1 << 30
-"""Memory a search may have: RE2 itself stays below 8 MB a pattern, and a file of 16 MB is looked at whole."""
+"""Memory a search may use: RE2 itself stays below 8 MB a pattern, and a file of 16 MB is read whole."""
 
 MATCHES: Final = 200
 _MOST_CONTEXT: Final = 20
@@ -30,7 +30,7 @@ _PROGRAM: Final = str(Path(__file__).with_name("grep.py"))
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for. ``glob`` is held against a file's path and its name."""
+    """What to search for. ``glob`` is matched with a file's path and with its name."""
 
     pattern: str
     glob: str = ""
@@ -43,13 +43,15 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 def re2_library() -> str:
     """The directory RE2 is installed in (``ullage[search]``); empty without it."""
     found = importlib.util.find_spec("re2")
-    return str(Path(found.origin).parents[1]) if found is not None and found.origin else ""
+    if found is None or not found.origin:
+        return ""
+    return str(Path(found.origin).parents[1])
 
 
 async def search(
     root: Path | NarrowRoot, path: str, query: Query, *, timeout_s: float | None = None, library: str | None = None
 ) -> Output:
-    """Matching lines as ``path:line: text``, those around them as ``path-line- text``.
+    """Matching lines as ``path:line: text``, lines around them as ``path-line- text``.
 
     Binary files, links and ``IGNORED`` directories are left out. Raises ``ToolError`` for a bad pattern or path.
     """
@@ -74,21 +76,17 @@ async def search(
         }
         command = ProcessSpec(
             (sys.executable, "-I", "-S", _PROGRAM, msgspec.json.encode(request).decode()),
-            Path("/"),  # it works by the descriptor
+            Path("/"),  # it finds files by the descriptor
             {},
             (place.directory,),
             spec={"limits": {**UNLIMITED, "memory_bytes": MEMORY_BYTES}},
         )
-        ended = await run_command(command, take, timeout_s=timeout_s)
-        folder = "" if place.name == "." and place.shown == "." else place.shown
-        is_file = ended.code == 0 and place.name != "." and _is_file(place.stat())
-    rows = _rows(bytes(printed))
-    prefix = folder.rpartition("/")[0] if is_file else folder
-    return _told(rows, f"{prefix}/" if prefix else "", timed_out=ended.timed_out, timeout_s=timeout_s)
-
-
-def _is_file(found: os.stat_result | None) -> bool:
-    return found is not None and (found.st_mode & 0o170000) == 0o100000
+        end = await run_command(command, take, timeout_s=timeout_s)
+        prefix = "" if place.shown == "." else f"{place.shown}/"
+        status = place.stat()
+        if end.code == 0 and status is not None and stat.S_ISREG(status.st_mode):
+            prefix = place.shown.removesuffix(place.name)
+    return _result(_rows(bytes(printed)), prefix, timed_out=end.timed_out, timeout_s=timeout_s)
 
 
 def _rows(printed: bytes) -> list[dict[str, Any]]:
@@ -97,39 +95,40 @@ def _rows(printed: bytes) -> list[dict[str, Any]]:
         try:
             rows.append(msgspec.json.decode(line, type=dict[str, Any]))
         except msgspec.DecodeError:
-            continue  # the last line of a search that was stopped, or words of the interpreter
+            continue  # the last line of a stopped search, or a message of the interpreter
     return rows
 
 
-def _told(rows: list[dict[str, Any]], prefix: str, *, timed_out: bool, timeout_s: float) -> Output:
+def _result(rows: list[dict[str, Any]], prefix: str, *, timed_out: bool, timeout_s: float) -> Output:
     lines: list[str] = []
-    last = ("", 0)
+    last_path, last_number = "", 0
+    end: dict[str, Any] | None = None
     for row in rows:
         if "error" in row:
             raise ToolError(f"Nothing was searched: {row['error']}.")
         if "path" not in row:
+            end = row
             continue
-        path, number, mark = row["path"], row["line"], ":" if row["is_match"] else "-"
-        if lines and (path, number) != (last[0], last[1] + 1) and not row["is_match"]:
+        path, number = row["path"], row["line"]
+        follows = path == last_path and number == last_number + 1
+        if lines and not follows and not row["is_match"]:
             lines.append("--")
+        mark = ":" if row["is_match"] else "-"
         lines.append(f"{prefix}{path}{mark}{number}{mark} {row['text']}")
-        last = (path, number)
-    end = rows[-1] if rows and "more" in rows[-1] else None
+        last_path, last_number = path, number
+    if end is None and not timed_out:
+        raise ToolError("The search failed; nothing is known of what it would have found.")
     notes = []
     if timed_out:
         notes.append(
             f"stopped after {timeout_s:g} s: not everything was searched; try a simpler pattern or another path"
         )
-    elif end is None:
-        raise ToolError("The search failed; nothing is known of what it would have found.")
-    elif end["more"]:
+    elif end and end["more"]:
         notes.append("there are more matches: narrow the pattern, path or glob, or raise limit")
-    if end is not None and end["skipped"]:
+    if end and end["skipped"]:
         notes.append(f"{end['skipped']:,} binary files were left out")
     if not lines:
         lines.append("No match.")
-    return Output(
-        "\n".join(lines) + (f"\n[{'; '.join(notes)}]" if notes else ""),
-        is_error=timed_out,
-        outcome="timed_out" if timed_out else None,
-    )
+    if notes:
+        lines.append(f"[{'; '.join(notes)}]")
+    return Output("\n".join(lines), is_error=timed_out, outcome="timed_out" if timed_out else None)

@@ -45,7 +45,7 @@ _SHARED_MEMORY: Final[Mapping[str, tuple[int, int]]] = {
     "semop": (65, 193), "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
     "mq_open": (240, 180), "mq_unlink": (241, 181),
 }  # fmt: skip
-"""What other processes of the user share with everybody, unless there is a namespace for it."""
+"""What all processes of the user share, unless a namespace separates it."""
 
 _NEW_NAMESPACES: Final = 0x7E020000  # every CLONE_NEW… flag of <linux/sched.h> but CLONE_NEWTIME, which is harmless
 _SETUID_SETGID: Final = 0o6000
@@ -58,7 +58,7 @@ _O_ACCMODE, _O_CREAT, _O_TRUNC, _O_TMPFILE = 0o3, 0o100, 0o1000, 0o20000000
 
 
 class ArgumentTest(NamedTuple):
-    """Whether ``argument & mask`` equals ``value``, or with ``differs`` does not."""
+    """Whether ``argument & mask`` equals ``value``, or with ``differs``, does not."""
 
     argument: int
     mask: int
@@ -67,7 +67,7 @@ class ArgumentTest(NamedTuple):
 
 
 class RefusedCall(NamedTuple):
-    """A call that fails with this error where all tests hold."""
+    """A call that fails with this error if all tests hold."""
 
     call: int
     tests: tuple[ArgumentTest, ...] = ()
@@ -75,7 +75,7 @@ class RefusedCall(NamedTuple):
 
 
 def filter_for(machine: str, sockets: Sockets, *, has_namespaces: bool, guards_truncation: bool = False) -> bytes:
-    """The program. Raises ``KeyError`` for an architecture that has none.
+    """The program. Raises ``KeyError`` for an architecture without a filter.
 
     ``has_namespaces`` says that namespaces keep shared memory and other processes apart. ``guards_truncation`` refuses
     to empty files by path, for kernels whose Landlock does not see that.
@@ -100,12 +100,12 @@ def filter_for(machine: str, sockets: Sockets, *, has_namespaces: bool, guards_t
 def _of_namespaces(column: int) -> Iterator[RefusedCall]:
     for number in ((272, 97)[column], (56, 220)[column]):  # unshare, clone
         yield RefusedCall(number, (ArgumentTest(0, _NEW_NAMESPACES, 0, differs=True),))
-    # its flags lie in memory, where no filter sees them; the C library then uses clone
+    # its flags are in memory, which no filter can read; the C library then uses clone
     yield RefusedCall(435, error=errno.ENOSYS)
 
 
 def _of_privileged_files(column: int) -> Iterator[RefusedCall]:
-    """A file made setuid here could be started outside by another user."""
+    """Another user could start a file outside that was made setuid here."""
     places = {(90, -1): 1, (91, 52): 1, (268, 53): 2, (452, 452): 2, (85, -1): 1, (133, -1): 1, (259, 33): 2}
     for numbers, argument in places.items():  # chmod, fchmod, fchmodat, fchmodat2, creat, mknod, mknodat
         if numbers[column] >= 0:
@@ -115,7 +115,7 @@ def _of_privileged_files(column: int) -> Iterator[RefusedCall]:
             for creating in (_O_CREAT, _O_TMPFILE):
                 creates = ArgumentTest(flags, creating, creating)
                 yield RefusedCall(number, (creates, ArgumentTest(flags + 1, _SETUID_SETGID, 0, differs=True)))
-    yield RefusedCall(437, error=errno.ENOSYS)  # openat2: its flags lie in memory
+    yield RefusedCall(437, error=errno.ENOSYS)  # openat2: its flags are in memory
 
 
 def _of_sockets(column: int, sockets: Sockets) -> Iterator[RefusedCall]:
@@ -132,7 +132,7 @@ def _of_sockets(column: int, sockets: Sockets) -> Iterator[RefusedCall]:
             for family in (_INET, _INET6):
                 yield RefusedCall(make, (ArgumentTest(0, _ALL, family), ArgumentTest(1, _TYPE, kind)))
     yield RefusedCall(make, tuple(ArgumentTest(0, _ALL, family, differs=True) for family in families))
-    if families:  # of netlink only the table of addresses, which name resolution reads
+    if families:  # netlink gives only the table of addresses, which name resolution reads
         yield RefusedCall(make, (ArgumentTest(0, _ALL, _NETLINK), ArgumentTest(2, _ALL, 0, differs=True)))
 
 
@@ -146,7 +146,7 @@ def _of_truncation(column: int) -> Iterator[RefusedCall]:
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _X32: Final = 0x40000000
-"""From this number on a call is of the x32 ABI, which would go past the numbers above."""
+"""From this number on a call is of the x32 ABI, which would bypass the numbers above."""
 
 
 def _assembled(arch: int, *, is_x86: bool, refused: list[RefusedCall]) -> bytes:

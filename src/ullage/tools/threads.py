@@ -1,4 +1,4 @@
-"""Blocking work in a thread of its own, which may be given up."""
+"""Runs blocking work in a thread that can be abandoned."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from typing import Any, NamedTuple, TypeVar, cast
 T = TypeVar("T")
 
 
-class _Done(NamedTuple):
+class _Finished(NamedTuple):
     value: Any
     error: BaseException | None
 
 
 async def in_thread(function: Callable[..., T], *args: Any) -> T:
-    """What the function gives or raises, run beside the event loop.
+    """What the function returns or raises, run beside the event loop.
 
-    Each call has its own thread, so that one that hangs holds up no other, and it does not keep the process alive.
-    Cancelling gives the thread up: it runs on until the function ends, and what it gives is dropped.
+    Each call has its own thread, so a function that hangs blocks no other call, and does not keep the process alive.
+    Cancelling abandons the thread: it runs until the function ends, and its result is dropped.
     """
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[_Done] = loop.create_future()
+    future: asyncio.Future[_Finished] = loop.create_future()
     context = contextvars.copy_context()
 
-    def settle(done: _Done) -> None:
+    def settle(finished: _Finished) -> None:
         if not future.done():
-            future.set_result(done)
+            future.set_result(finished)
 
     def work() -> None:
         try:
-            done = _Done(context.run(function, *args), None)
-        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            done = _Done(None, error)
-        with suppress(RuntimeError):  # the loop was closed meanwhile, and nobody waits
-            loop.call_soon_threadsafe(settle, done)
+            finished = _Finished(context.run(function, *args), None)
+        except BaseException as error:  # noqa: BLE001 - raised where the call is awaited
+            finished = _Finished(None, error)
+        with suppress(RuntimeError):  # the loop has closed
+            loop.call_soon_threadsafe(settle, finished)
 
     threading.Thread(target=work, name=f"tool {getattr(function, '__name__', '')}", daemon=True).start()
-    done = await future
-    if done.error is not None:
-        raise done.error
-    return cast(T, done.value)
+    finished = await future
+    if finished.error is not None:
+        raise finished.error
+    return cast(T, finished.value)

@@ -1,7 +1,7 @@
-"""What a tool is to the runtime: a declaration for the model, and a function that runs a call.
+"""A tool for the runtime: a declaration for the model, and a function that runs a call.
 
-A tool may raise, hang, or give anything: whoever runs it turns that into a result the model can react to. Cancelling
-the task that runs a tool must end what the tool has started, child processes included, before the cancel goes on.
+A tool may raise, hang, or return anything: ``run_call`` turns that into a result the model can react to. Cancelling the
+task that runs a tool must end what the tool started, including child processes, before it propagates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ullage.events import ToolOutcome
 from ullage.messages import ImagePart, Tool
 
 DEFAULT_TIMEOUT_S = 600.0
-"""Seconds a call may take unless the tool says otherwise: what common coding agents allow the longest command."""
+"""Seconds a call may take by default: what common coding agents allow the longest command."""
 
 
 class ToolError(UllageError):
@@ -28,17 +28,17 @@ class BadArguments(ToolError):
 
 
 class Picture(NamedTuple):
-    """An image a tool gives: its bytes, and what it costs by. ``part.source`` is filled in when it is stored."""
+    """An image from a tool: its bytes, and the part that determines its cost. Storing it fills in ``part.source``."""
 
     data: bytes
     part: ImagePart
 
 
 class Output(NamedTuple):
-    """What a call gave: text for the model, and pictures. An error is a value too: the model reacts to it.
+    """The result of a call: text for the model, and pictures. An error is a value too: the model reacts to it.
 
-    ``outcome`` is set by a tool that knows better than its runner how it ended: it kept a time limit of its own, or
-    lost the server that may or may not have acted.
+    A tool sets ``outcome`` if it knows better than ``run_call`` how the call ended: its own time limit ended it, or it
+    lost a server that may or may not have acted.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Output(NamedTuple):
 
 
 class ToolContext(Protocol):
-    """What a running call may use of the session it runs in."""
+    """The parts of its session that a running call may use."""
 
     @property
     def session(self) -> str: ...
@@ -62,7 +62,7 @@ class ToolContext(Protocol):
         ...
 
     async def keep(self, data: bytes) -> str:
-        """Store bytes beside the session; gives the handle that ``kept`` and the tool ``read_result`` take."""
+        """Store bytes beside the session; returns the handle for ``kept`` and for the tool ``read_result``."""
         ...
 
     async def kept(self, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
@@ -78,10 +78,10 @@ class AgentTool:
     """A tool as the runtime uses it.
 
     ``run`` gets the parsed arguments. ``sequential``: never beside another call. ``idempotent``: may be run again after
-    a crash. ``needs_approval``: a person is asked before each call; a function decides by the arguments.
-    ``unconfined`` says why what it runs can't be confined; then a person is always asked. ``result_tokens`` is the
-    most of a result the model gets at once; ``None`` takes the session's. ``outlives_cancel``: what a cancelled or
-    timed out call began may go on out of reach (a thread, a server), so its outcome is unknown.
+    a crash. ``needs_approval``: each call needs a person's approval, or a function decides by the arguments.
+    ``unconfined`` says why its commands can't be confined; then each call needs approval. ``result_tokens`` is the
+    most of a result the model gets at once; ``None`` is the session's limit. ``outlives_cancel``: after a cancel or
+    time-out, work may continue out of reach (in a thread or server), so its outcome is unknown.
     """
 
     declaration: Tool

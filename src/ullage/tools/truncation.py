@@ -1,4 +1,4 @@
-"""Where a text may be cut: never inside a character as it is read, and between lines where one ends nearby.
+"""Cuts long text without splitting a character as it is read, and works through long text in short steps.
 
 The rules are those of Unicode for extended grapheme clusters as far as the standard library knows the properties:
 marks, joiners, modifiers, flags, Hangul syllables, CR LF. https://www.unicode.org/reports/tr29/
@@ -7,25 +7,34 @@ marks, joiners, modifiers, flags, Hangul syllables, CR LF. https://www.unicode.o
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, Literal
+
+from ullage.messages import CleanText, clean_text
+
+PIECE: Final = 1 << 18
+"""Characters processed in one step: about a millisecond. A thread alone does not help, as one call on 100 MB of text
+keeps every other thread waiting until it returns."""
 
 _STEP: Final = 4_096  # characters counted at a time
 _NEARBY: Final = 0.25  # share of a piece given up to end it with a line
-_FARTHEST: Final = 64  # characters looked back for the beginning of a cluster; longer ones are no writing
+_LONGEST_CLUSTER: Final = 64  # characters; longer ones occur in no script
 _JOINER: Final = "\u200d"
+_NON_JOINER: Final = "\u200c"
 
 CountTokens = Callable[[str], float]
 """Tokens of a text."""
 
 
 def head_of(text: str, tokens: float, count: CountTokens) -> str:
-    """The longest beginning of at most so many tokens that ends well. Costs what it gives, whatever the text's size."""
-    at = _reach(text, tokens, count)
-    if at >= len(text):
+    """The longest beginning of at most so many tokens that ends well. Its cost depends on the result, not the text."""
+    end = _reach(text, tokens, count)
+    if end >= len(text):
         return text
-    line = text.rfind("\n", 0, at) + 1
-    return text[:line] if line >= at * (1 - _NEARBY) and line else text[: cluster_start(text, at)]
+    line = text.rfind("\n", 0, end) + 1
+    if line and line >= end * (1 - _NEARBY):
+        return text[:line]
+    return text[: cluster_start(text, end)]
 
 
 def tail_of(text: str, tokens: float, count: CountTokens) -> str:
@@ -40,54 +49,101 @@ def tail_of(text: str, tokens: float, count: CountTokens) -> str:
     low, high = 0, len(window)
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if count(window[middle:]) <= tokens else (middle + 1, high)
-    at = len(text) - len(window) + low
-    if at <= 0:
+        if count(window[middle:]) <= tokens:
+            high = middle
+        else:
+            low = middle + 1
+    start = len(text) - len(window) + low
+    if start <= 0:
         return text
-    end = text.find("\n", at - 1, at + int((len(text) - at) * _NEARBY) + 1)
-    if end >= 0:
-        return text[end + 1 :]
-    start = cluster_start(text, at)
-    while start < at:  # the cluster around it is left out whole
-        at += 1
-        start = cluster_start(text, at)
-    return text[at:]
+    nearby = start + int((len(text) - start) * _NEARBY)
+    line_end = text.find("\n", start - 1, nearby + 1)
+    if line_end >= 0:
+        return text[line_end + 1 :]
+    while cluster_start(text, start) < start:  # leave out the whole cluster around the cut
+        start += 1
+    return text[start:]
 
 
 def cluster_start(text: str, at: int) -> int:
-    """The last place at or before ``at`` where a cut splits no grapheme cluster."""
-    for place in range(at, max(0, at - _FARTHEST), -1):
-        if place >= len(text) or not _are_joined(text, place):
-            return place
-    return at if at > _FARTHEST else 0
+    """The last position at or before ``at`` where a cut splits no grapheme cluster."""
+    for position in range(at, max(0, at - _LONGEST_CLUSTER), -1):
+        if position >= len(text) or not _are_joined(text, position):
+            return position
+    return at if at > _LONGEST_CLUSTER else 0
 
 
 def whole_characters(data: bytes, *, cut: Literal["start", "end"]) -> bytes:
-    """UTF-8 without the torn character at the side where it was cut; bytes that are no UTF-8 anyway stay."""
+    """UTF-8 without the incomplete character at the side that was cut. Other bytes that are not UTF-8 stay."""
     if cut == "start":
-        torn = next((n for n in range(min(4, len(data))) if data[n] & 0xC0 != 0x80), len(data) if len(data) < 4 else 0)
-        return data[torn:]
+        for skipped, byte in enumerate(data[:4]):
+            if not _is_continuation(byte):
+                return data[skipped:]
+        return data if len(data) >= 4 else b""
     for back in range(1, min(4, len(data)) + 1):
         first = data[-back]
-        if first & 0xC0 == 0x80:
-            continue
-        need = 1 if first < 0x80 else 2 if first >> 5 == 6 else 3 if first >> 4 == 14 else 4 if first >> 3 == 30 else 1
-        return data[:-back] if need > back else data
+        if not _is_continuation(first):
+            return data[:-back] if _character_bytes(first) > back else data
     return data
+
+
+def clean_pieces(text: str) -> CleanText:
+    """Does what ``clean_text`` does, in short steps."""
+    pieces = [clean_text(piece) for piece in _pieces(text)]
+    if all(piece.raw is None for piece in pieces):
+        return CleanText(text, None)
+    raw = b"".join([piece.text.encode() if piece.raw is None else piece.raw for piece in pieces])
+    cleaned = ""
+    for piece in pieces:
+        cleaned += piece.text  # grows in place; one join would copy all of it in a single step
+    return CleanText(cleaned, raw)
+
+
+def encode_pieces(text: str) -> bytes:
+    """Does what ``text.encode()`` does for valid Unicode, in short steps."""
+    return b"".join([piece.encode() for piece in _pieces(text)])
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in order, never cut between the two halves of a surrogate pair."""
+    start = 0
+    while start < len(text):
+        end = start + PIECE
+        if end < len(text) and "\ud800" <= text[end - 1] <= "\udbff":
+            end += 1
+        yield text[start:end]
+        start = end
+
+
+def _is_continuation(byte: int) -> bool:
+    return byte >> 6 == 0b10
+
+
+def _character_bytes(first: int) -> int:
+    """Bytes of the UTF-8 character that begins with this byte."""
+    if first >> 5 == 0b110:
+        return 2
+    if first >> 4 == 0b1110:
+        return 3
+    return 4 if first >> 3 == 0b11110 else 1
 
 
 def _reach(text: str, tokens: float, count: CountTokens) -> int:
     """How many characters fit, found in steps that are counted one by one."""
-    at, left = 0, tokens
-    while at < len(text):
-        cost = count(text[at : at + _STEP])
+    start, left = 0, tokens
+    while start < len(text):
+        cost = count(text[start : start + _STEP])
         if cost > left:
             break
-        at, left = at + _STEP, left - cost
-    low, high = at, min(at + _STEP, len(text))
+        start += _STEP
+        left -= cost
+    low, high = start, min(start + _STEP, len(text))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(text[at:middle]) <= left else (low, middle - 1)
+        if count(text[start:middle]) <= left:
+            low = middle
+        else:
+            high = middle - 1
     return min(low, len(text))
 
 
@@ -107,29 +163,28 @@ def _are_joined(text: str, at: int) -> bool:
         while start > 0 and _is_flag_half(text[start - 1]):
             start -= 1
         return (at - start) % 2 == 1
-    return _is_hangul_joined(before, after)
+    return _is_hangul_joined(ord(before), ord(after))
 
 
 def _extends(character: str) -> bool:
-    category = unicodedata.category(character)
-    is_mark = category in ("Mn", "Me", "Mc")
-    return is_mark or character in (_JOINER, "\u200c") or 0x1F3FB <= ord(character) <= 0x1F3FF
+    if unicodedata.category(character) in ("Mn", "Me", "Mc"):
+        return True
+    is_skin_tone = 0x1F3FB <= ord(character) <= 0x1F3FF
+    return is_skin_tone or character in (_JOINER, _NON_JOINER)
 
 
 def _is_flag_half(character: str) -> bool:
     return 0x1F1E6 <= ord(character) <= 0x1F1FF
 
 
-def _is_hangul_joined(before: str, after: str) -> bool:
-    first, second = ord(before), ord(after)
-    is_leading = 0x1100 <= first <= 0x115F
-    is_vowel_after = 0x1160 <= second <= 0x11A7
-    is_trailing_after = 0x11A8 <= second <= 0x11FF
-    is_syllable = 0xAC00 <= first <= 0xD7A3
-    if is_leading:
-        return is_vowel_after or 0x1100 <= second <= 0x115F or 0xAC00 <= second <= 0xD7A3
-    if 0x1160 <= first <= 0x11A7:
+def _is_hangul_joined(before: int, after: int) -> bool:
+    is_vowel_after = 0x1160 <= after <= 0x11A7
+    is_trailing_after = 0x11A8 <= after <= 0x11FF
+    if 0x1100 <= before <= 0x115F:
+        return is_vowel_after or 0x1100 <= after <= 0x115F or 0xAC00 <= after <= 0xD7A3
+    if 0x1160 <= before <= 0x11A7:
         return is_vowel_after or is_trailing_after
-    if is_syllable:
-        return is_trailing_after or (is_vowel_after and (first - 0xAC00) % 28 == 0)
-    return 0x11A8 <= first <= 0x11FF and is_trailing_after
+    if 0xAC00 <= before <= 0xD7A3:
+        is_open_syllable = (before - 0xAC00) % 28 == 0
+        return is_trailing_after or (is_vowel_after and is_open_syllable)
+    return 0x11A8 <= before <= 0x11FF and is_trailing_after

@@ -68,7 +68,7 @@ async def test_a_command_that_is_missing_is_a_problem_and_no_error() -> None:
 
 async def test_one_that_takes_too_long_is_waited_for_no_longer_than_that() -> None:
     async with opened(hostile("hangs"), patience_s=0.2) as server:
-        assert server.problem == "it has not answered in 0.2 s, and is still waited for"
+        assert server.problem == "it has not answered in 0.2 s; Ullage is still waiting for it"
 
 
 async def test_one_that_did_not_start_is_tried_again_and_its_tools_are_told(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""An MCP server as a child process: JSON-RPC, one message a line, each within limits.
+"""The transports to MCP servers: an HTTP client, and a child process with one JSON-RPC message a line, within limits.
 
-What a server writes is read in bounded pieces and checked before it is decoded. Lines that are no messages are passed
-over and counted, as many servers print greetings there; one that writes nothing else, or a message beyond the limits,
-is given up. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("stdio")
+Headers with keys go to the configured origin alone: the SDK follows redirects within it and nowhere else. The output of
+a child process is read in bounded pieces and checked before it is decoded. Lines that are no messages are skipped and
+counted, as many servers print greetings there; a server that writes nothing else, or a message beyond the limits, is
+given up. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
 """
 
 from __future__ import annotations
@@ -25,21 +26,31 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+CONNECT_S: Final = 30.0
+"""Seconds for an HTTP connection, and for sending a request."""
+
+SILENCE_S: Final = 300.0
+"""Seconds without a byte in an HTTP answer, which may be a stream of events."""
+
 EXIT_S: Final = 2.0
-"""Seconds a server has to end by itself once its input is closed."""
+"""Seconds a child process has to end by itself once its input is closed."""
 
 _PIECE_BYTES: Final = 1 << 16
 
 
+class AnswerRefused(UllageError):
+    """The answer of a server is beyond the limits; the message says how."""
+
+
 class ServerBroken(UllageError):
-    """The server does not keep to the protocol; what it does is in the message."""
+    """The server breaks the protocol; the message says how."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What to start. ``env`` is given on top of a few harmless variables.
+    """What to start. ``env`` is added to a few harmless variables.
 
-    ``take_error`` gets its standard error, ``give_up`` why it is given up, just before its messages end.
+    ``take_error`` gets its standard error, ``give_up`` the reason why it is given up, just before its messages end.
     """
 
     command: str
@@ -50,12 +61,47 @@ class Program:
     give_up: Callable[[ServerBroken], object]
 
 
+def http_client(headers: Mapping[str, str]) -> Any:
+    """A client, a context manager, that sends these headers and accepts answers within the limits."""
+    import httpx2
+
+    async def limit(response: httpx2.Response) -> None:
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("", "identity"):
+            raise AnswerRefused(f"its answer is compressed ({encoding[:40]}), which was not asked for")
+        kind = response.headers.get("content-type", "").strip().lower()
+        if not kind.startswith("text/event-stream"):  # whose events the SDK limits one by one
+            response.stream = _Limited(response.stream)
+
+    class _Limited(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for piece in self._stream:
+                size += len(piece)
+                if size > MCP_MESSAGE_BYTES:
+                    raise AnswerRefused(f"its answer has more than {MCP_MESSAGE_BYTES // MIB} MB")
+                yield piece
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    return httpx2.AsyncClient(
+        headers={**headers, "accept-encoding": "identity"},
+        timeout=httpx2.Timeout(CONNECT_S, read=SILENCE_S),
+        event_hooks={"response": [limit]},
+        follow_redirects=False,
+    )
+
+
 @asynccontextmanager
 async def stdio_transport(program: Program, sdk: Any) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of messages from and to a server that is started now.
+    """Start a server; gives the streams of messages from it and to it.
 
-    Raises ``OSError`` where it can't be started. Leaving closes its input, waits a little and kills it; what it started
-    itself is ended by the caller.
+    Raises ``OSError`` if it can't be started. Leaving closes its input, waits a little and kills it; the caller ends
+    the processes that the server started.
     """
     reading, writing = os.pipe()
     errors = OutputReader(reading, program.take_error)
@@ -73,14 +119,14 @@ async def stdio_transport(program: Program, sdk: Any) -> AsyncIterator[tuple[Any
             )
         finally:
             os.close(writing)
-        async with _conversation(process, program, sdk) as streams:
+        async with _messages_with(process, program, sdk) as streams:
             yield streams
     finally:
         errors.close()
 
 
 @asynccontextmanager
-async def _conversation(
+async def _messages_with(
     process: asyncio.subprocess.Process, program: Program, sdk: Any
 ) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
@@ -88,6 +134,7 @@ async def _conversation(
     incoming, received = anyio.create_memory_object_stream[Any](0)
     sent, outgoing = anyio.create_memory_object_stream[Any](0)
     assert process.stdin is not None and process.stdout is not None
+    # raw tasks: the last messages are still written while the block is left, and a task group would cancel that
     listening = asyncio.create_task(_listen(process.stdout, incoming, program, sdk))
     speaking = asyncio.create_task(_speak(process.stdin, outgoing, incoming))
     try:
@@ -96,13 +143,13 @@ async def _conversation(
         received.close()
         sent.close()
         with anyio.CancelScope(shield=True):
-            await _ended(process, listening, speaking)
+            await _end(process, listening, speaking)
 
 
 async def _listen(
     output: asyncio.StreamReader, incoming: MemoryObjectSendStream[Any], program: Program, sdk: Any
 ) -> None:
-    """Read messages until the output ends, nobody listens any more, or the server is given up."""
+    """Read messages until the output ends, the receiver closes, or the server is given up."""
     import anyio
 
     async with incoming:
@@ -116,19 +163,21 @@ async def _listen(
 
 
 async def _messages(output: asyncio.StreamReader, sdk: Any) -> AsyncIterator[Any]:
-    """The messages; lines that are none are passed over. Raises ``ServerBroken``."""
-    junk = 0
+    """The messages; other lines are skipped. Raises ``ServerBroken``."""
+    skipped = 0
     async for line in _lines(output):
         message = _message(line, sdk)
-        junk = junk + 1 if message is None else 0
-        if junk > MCP_JUNK_LINES:
-            raise ServerBroken(f"it wrote {junk:,} lines in a row to its standard output that are no messages")
         if message is not None:
+            skipped = 0
             yield message
+            continue
+        skipped += 1
+        if skipped > MCP_JUNK_LINES:
+            raise ServerBroken(f"it wrote {skipped:,} lines in a row to its standard output that are no messages")
 
 
 async def _lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Lines without their end. Raises ``ServerBroken`` for one that is too long."""
+    """Lines without their end. Raises ``ServerBroken`` for a line that is too long."""
     waiting: list[bytes] = []
     size = 0
     while piece := await output.read(_PIECE_BYTES):
@@ -144,10 +193,11 @@ async def _lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 
 def _message(line: bytes, sdk: Any) -> Any:
-    """The message, as the SDK takes it; ``None`` for a line that is none. Raises ``ServerBroken``."""
+    """The message in the SDK's form; ``None`` for any other line. Raises ``ServerBroken``."""
     if line.lstrip()[:1] != b"{":
         return None
-    if excess := json_excess(line):
+    excess = json_excess(line)
+    if excess:
         raise ServerBroken(f"it sent a message beyond the limits: {excess}")
     try:
         return sdk.message(sdk.types.jsonrpc_message_adapter.validate_json(line, by_name=False))
@@ -159,7 +209,7 @@ def _message(line: bytes, sdk: Any) -> Any:
 async def _speak(
     to: asyncio.StreamWriter, outgoing: MemoryObjectReceiveStream[Any], incoming: MemoryObjectSendStream[Any]
 ) -> None:
-    """Write messages until there are no more; where the server takes none any more, its messages end too."""
+    """Write messages until they end; if the server accepts no more, its own messages end too."""
     try:
         async with outgoing:
             async for each in outgoing:
@@ -169,12 +219,12 @@ async def _speak(
         await incoming.aclose()
 
 
-async def _ended(
+async def _end(
     process: asyncio.subprocess.Process, listening: asyncio.Task[None], speaking: asyncio.Task[None]
 ) -> None:
     """Close the server's input, wait a little for its end, and end it."""
     assert process.stdin is not None
-    await asyncio.wait({speaking}, timeout=EXIT_S / 4)  # what was accepted is still written
+    await asyncio.wait({speaking}, timeout=EXIT_S / 4)  # accepted messages are still written
     with suppress(OSError, RuntimeError):
         process.stdin.close()
     exited = asyncio.ensure_future(process.wait())
