@@ -19,7 +19,7 @@ from ullage.events import Event, TurnEnded, TurnPaused
 from ullage.runtime.agent import Agent
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
-from ullage.server.session_state import session_state
+from ullage.server.sessions import session_state
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Checkpoint, DraftPiece, Lease
 from ullage.tools.functions import tool

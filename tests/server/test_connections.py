@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.server.raw import connected, exchange, read_to_end, request
 from tests.server.served import Api, Local, patiently, process, serving
 from ullage.server.admission import HEAD_BYTES
-from ullage.server.connections import UNDER_WAY, StreamSlots, TimeLimits, room
+from ullage.server.connections import PENDING_ROUNDS, StreamSlots, TimeLimits, connection_limits
 
 JSON = "Content-Type: application/json"
 HASTY = TimeLimits(head_s=0.4, body_s=0.4, unread_s=0.6)
@@ -187,10 +187,10 @@ def test_head_options_and_trace(local: Local) -> None:
 
 @given(st.integers(16, 100_000), st.integers(0, 200))
 def test_streams_never_take_all_the_room(descriptors: int, used: int) -> None:
-    found = room(descriptors, used)
+    found = connection_limits(descriptors, used)
     assert 0 < found.streams_of_one <= found.streams < found.connections
     if descriptors >= used + 16:
-        assert found.connections + UNDER_WAY * found.at_once + used <= descriptors
+        assert found.connections + PENDING_ROUNDS * found.at_once + used <= descriptors
 
 
 def test_places_for_streams_are_given_back() -> None:

@@ -11,7 +11,7 @@ from ullage_simulators import running
 
 from tests.server.served import Api, script, serving
 from ullage.server.api_types import NewMessage
-from ullage.server.conversation import KEYS_KEPT, Keys, UnusableMessage
+from ullage.server.conversation import KEYS_KEPT, IdempotencyKeys, UnusableMessage
 
 
 def png(width: int, height: int) -> bytes:
@@ -179,7 +179,7 @@ def test_messages_come_a_page_at_a_time_from_the_newest_back(api: Api) -> None:
 
 
 def test_only_the_last_keys_are_remembered() -> None:
-    keys = Keys()
+    keys = IdempotencyKeys()
     for number in range(KEYS_KEPT + 1):
         keys.remember("s", str(number), NewMessage(text="a"))
     keys.check("s", "0", NewMessage(text="b"))

@@ -14,7 +14,7 @@ import pytest
 from ullage_simulators import running
 
 from tests.server.served import Api, Frame, Local, frames_of, script, serving
-from ullage.server.event_stream import StreamPosition, moved, place_of
+from ullage.server.event_stream import StreamPosition, moved, position_of
 
 LONG = {"when": {"contains": "at length"}, "text": "Word after word the cask was described. " * 40}
 CALLS = {"when": {"contains": "look", "after": "user"}, "calls": [{"name": "look", "arguments": {"what": "bung"}}]}
@@ -215,8 +215,8 @@ def test_silence_is_broken_by_comments(tmp_path: Path) -> None:
 
 
 def test_a_place_is_read_as_it_is_written() -> None:
-    assert place_of(str(StreamPosition(12, 3))) == StreamPosition(12, 3)
-    assert place_of("7") == StreamPosition(7, 0)
+    assert position_of(str(StreamPosition(12, 3))) == StreamPosition(12, 3)
+    assert position_of("7") == StreamPosition(7, 0)
 
 
 def test_pieces_are_counted_per_call() -> None:

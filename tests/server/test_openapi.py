@@ -23,7 +23,7 @@ from ullage_simulators import running
 
 from tests.server.served import Api, Local, script, serving
 from ullage.server.app import HANDLERS
-from ullage.server.openapi import words
+from ullage.server.openapi import type_schemas
 
 EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "12"))
 """Requests for each operation and kind of path."""
@@ -84,7 +84,7 @@ def test_every_reference_leads_somewhere(described: Local) -> None:
 
 
 def test_words_that_are_stored_may_have_fields_of_newer_versions() -> None:
-    schemas = words()
+    schemas = type_schemas()
     assert "additionalProperties" not in schemas["Message"]
     assert "~" not in schemas["Message"]["properties"]
     assert schemas["NewMessage"]["additionalProperties"] is False

@@ -68,7 +68,7 @@ def _list(store: TokenStore, now: float) -> None:
 
 
 def _state(record: TokenRecord, now: float) -> str:
-    return f"expired {_day(record.expires)}" if record.is_over(now) else _end(record.expires)
+    return f"expired {_day(record.expires)}" if record.is_expired(now) else _end(record.expires)
 
 
 def _end(expires: float | None) -> str:

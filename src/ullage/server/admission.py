@@ -1,8 +1,8 @@
-"""Whether a request may be looked at at all: how it is framed, the name it asks for, and the page it comes from.
+"""Decides whether a request is accepted, by its framing, the host it names, and the page it comes from.
 
-Pure functions of a request's head. A browser on the same machine can be made to send requests by any page that it
-shows. ``Host`` gives away a name that was pointed at 127.0.0.1 (DNS rebinding); ``Origin``, ``Sec-Fetch-Site`` and the
-content types that a form can send give away another site's page.
+Pure functions of a request's head. Any page can make a browser on the same machine send requests. ``Host`` reveals a
+name that was pointed at 127.0.0.1 (DNS rebinding); ``Origin``, ``Sec-Fetch-Site`` and the content types that a form can
+send reveal another site's page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ullage.server.api_types import Problem
 from ullage.server.problems import problem
 
 Headers = Sequence[tuple[bytes, bytes]]
-"""A request's headers in their order, names in lower case, one entry for each line."""
+"""A request's headers in order, names in lower case, an entry for each line."""
 
 HEAD_BYTES: Final = 32 * 1024
 """The request line and the headers together. Browsers send 1 to 8 kB."""
@@ -26,7 +26,7 @@ HEADER_LINES: Final = 100
 CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 FORM_TYPES: Final = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
-"""What any page may send anywhere without asking (https://fetch.spec.whatwg.org/#cors-safelisted-request-header)."""
+"""Content types that any page may send to any server (https://fetch.spec.whatwg.org/#cors-safelisted-request-header)."""
 
 _HOST: Final = re.compile(r"(?P<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:(?P<port>[0-9]{1,5}))?")
 _LENGTH: Final = re.compile(rb"[0-9]{1,15}")
@@ -34,7 +34,7 @@ _ONCE: Final = (b"host", b"origin", b"content-length", b"transfer-encoding", b"a
 
 
 class RequestHead(NamedTuple):
-    """A request before its body. ``target`` is path and query as they came, ``scheme`` the connection's."""
+    """A request before its body. ``target`` is the undecoded path and query, ``scheme`` the connection's."""
 
     method: str
     path: str
@@ -44,8 +44,11 @@ class RequestHead(NamedTuple):
     version: str = "1.1"
 
     def value(self, name: bytes) -> str:
-        """A header's value; empty where it is missing."""
-        return next((value.decode("latin-1") for key, value in self.headers if key == name), "")
+        """A header's value; empty if it is missing."""
+        for key, value in self.headers:
+            if key == name:
+                return value.decode("latin-1")
+        return ""
 
     def has(self, name: bytes) -> bool:
         """Whether there is such a header."""
@@ -53,16 +56,16 @@ class RequestHead(NamedTuple):
 
 
 def refusal(head: RequestHead, names: Collection[str], origins: Collection[str]) -> Problem | None:
-    """Why a request is not looked at; ``None`` for one that is.
+    """Why a request is refused; ``None`` if it is accepted.
 
-    ``names`` are the hosts that may be asked for; empty: any. ``origins`` are further addresses of the server's own
-    page, such as that of a proxy before it.
+    ``names`` are the accepted hosts; empty: any. ``origins`` are further addresses of the server's own page, such as
+    that of a proxy before it.
     """
     return _framing(head) or _host(head, names) or _origin(head, origins) or _site(head) or _content_type(head)
 
 
 def host_name(host: str) -> str:
-    """The name in a ``Host`` without its port, or empty where the whole is no host: nothing is cut off or guessed."""
+    """The name in a ``Host`` without its port; empty if the value is not exactly a host."""
     found = _HOST.fullmatch(host.lower())
     if found is None or not 0 < int(found["port"] or 80) <= 65_535:
         return ""
@@ -70,7 +73,7 @@ def host_name(host: str) -> str:
 
 
 def _framing(head: RequestHead) -> Problem | None:
-    """A request that two programs could read in two ways is read by none."""
+    """Refuses requests that two programs could read differently."""
     if head.version not in ("1.0", "1.1"):
         return problem(505, "http-version", f"This server does not speak HTTP/{head.version}.", "Use HTTP/1.1.")
     size = len(head.target) + sum(len(name) + len(value) + 4 for name, value in head.headers)
@@ -96,10 +99,11 @@ def _host(head: RequestHead, names: Collection[str]) -> Problem | None:
     name = host_name(host)
     if name and (not names or name in names):
         return None
+    detail = f"This server is not called {host[:100]!r}." if host else "The request names no host."
     return problem(
         403,
         "host",
-        f"This server is not called {host[:100]!r}." if host else "The request names no host.",
+        detail,
         "Use the address that the server printed; behind a proxy, start it with --public-url.",
     )
 
@@ -108,8 +112,10 @@ def _origin(head: RequestHead, origins: Collection[str]) -> Problem | None:
     if not head.has(b"origin"):
         return None
     origin, host = head.value(b"origin").lower(), head.value(b"host").lower()
-    ours = {one for one in origins if one.partition("://")[2] == host} or {f"{head.scheme}://{host}", *origins}
-    if origin in ours:
+    accepted = {public for public in origins if public.partition("://")[2] == host}
+    if not accepted:
+        accepted = {f"{head.scheme}://{host}", *origins}
+    if origin in accepted:
         return None
     return problem(
         403,
@@ -120,12 +126,12 @@ def _origin(head: RequestHead, origins: Collection[str]) -> Problem | None:
 
 
 def _site(head: RequestHead) -> Problem | None:
-    """What the browser says of where a request comes from (https://www.w3.org/TR/fetch-metadata/)."""
+    """Refuses other sites by what the browser reports of the request's origin (https://www.w3.org/TR/fetch-metadata/)."""
     site = head.value(b"sec-fetch-site").lower()
     if site in ("", "same-origin", "none"):
         return None
-    is_link = head.method == "GET" and head.path == "/" and head.value(b"sec-fetch-mode").lower() == "navigate"
-    if is_link:
+    is_navigation = head.value(b"sec-fetch-mode").lower() == "navigate"
+    if head.method == "GET" and head.path == "/" and is_navigation:  # a link to the page
         return None
     return problem(403, "origin", "Pages of other sites may not use this server.", "Open the server's own page.")
 
@@ -137,16 +143,19 @@ def _content_type(head: RequestHead) -> Problem | None:
     kind = head.value(b"content-type").partition(";")[0].strip().lower()
     if kind and kind not in FORM_TYPES:
         return None
+    detail = "The body has no Content-Type."
+    if kind:
+        detail = f"The body's type is {kind!r}, which pages of any site can send."
     return problem(
         415,
         "content-type",
-        f"The body's type is {kind!r}, which pages of any site can send." if kind else "The body has no Content-Type.",
+        detail,
         "Send `Content-Type: application/json`, or `application/octet-stream` for a file.",
     )
 
 
 def origin_of(url: str) -> tuple[str, str]:
-    """The origin and the host name of a public address, as ``--public-url`` takes it. Raises ``ValueError``."""
+    """The origin and the host name of an address for ``--public-url``. Raises ``ValueError``."""
     scheme, separator, rest = url.strip().lower().rstrip("/").partition("://")
     name = host_name(rest)
     if not separator or scheme not in ("http", "https") or not name:

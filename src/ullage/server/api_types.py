@@ -1,4 +1,4 @@
-"""What goes in and out as JSON, where it is not one of the words themselves."""
+"""The JSON types of the API beside messages, readings and spend. ``/schema/openapi.json`` shows their docstrings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from ullage.runtime.status import Status
 from ullage.store.store import QueueKind, QueueState
 from ullage.tools.call_text import PieceKind
 
-SessionId = Annotated[
-    str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$", description="An id for a session that begins.")
-]
+SessionId = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$", description="An id for a new session.")]
 MessageId = Annotated[
     str,
     Meta(
@@ -31,10 +29,10 @@ MessageJson = Annotated[
 ]
 
 AgentState = Literal["idle", "streaming", "executing_tools", "compacting", "waiting", "interrupted"]
-"""What the agent is doing. ``waiting``: for a person, more budget, or something that failed; ``note`` says which.
+"""What the agent is doing. ``waiting``: for a person, more budget, or after a failure; ``note`` says which.
 
-``interrupted``: the process that worked on the turn ended before the turn did, and none works on it now. A resume or a
-message continues it.
+``interrupted``: the process that worked on the turn ended before the turn, and no process works on it now. A resume or
+a message continues it.
 """
 
 
@@ -53,14 +51,14 @@ class SessionLine(Struct, frozen=True, kw_only=True):
 
 
 class SessionList(Struct, frozen=True, kw_only=True):
-    """``before`` goes on behind this list; ``null`` when it holds all there is."""
+    """``before`` requests the next list; ``null`` if this is the last."""
 
     sessions: tuple[SessionLine, ...]
     before: float | None
 
 
 class OpenToolCall(Struct, frozen=True, kw_only=True):
-    """A tool call without a result; one whose state is ``asked`` waits for a person's approval."""
+    """A tool call without a result. In the state ``asked`` it needs a person's approval."""
 
     call_id: str
     name: str
@@ -70,11 +68,11 @@ class OpenToolCall(Struct, frozen=True, kw_only=True):
 
 
 class SessionState(SessionLine, frozen=True, kw_only=True):
-    """Where a session stands. ``seq`` is its newest event: following from there misses nothing."""
+    """The state of a session. ``seq`` is its newest event: following from there misses nothing."""
 
     state: AgentState
     turn: str
-    """The turn under way; empty while it rests."""
+    """The current turn; empty at rest."""
     paused: PauseReason | Literal[""]
     ended: EndReason | Literal[""]
     """How the last turn ended."""
@@ -83,11 +81,11 @@ class SessionState(SessionLine, frozen=True, kw_only=True):
     queued: int
     status: Status | None
     damaged: tuple[int, ...] = ()
-    """Numbers of events that can't be read and are left out."""
+    """Numbers of unreadable events, which are left out."""
 
 
 class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A session to begin. ``settings`` by the names of docs/settings.md."""
+    """A session to create. ``settings`` have the names of docs/settings.md."""
 
     id: SessionId | None = None
     model: str = ""
@@ -95,7 +93,7 @@ class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class NewFork(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A copy up to and including the event ``through``; without it, of all there is."""
+    """A copy up to and including the event ``through``; by default of the whole session."""
 
     id: SessionId | None = None
     through: NonNegative | None = None
@@ -108,15 +106,15 @@ class Created(Struct, frozen=True, kw_only=True):
 
 
 class CreatedFork(Created, frozen=True, kw_only=True):
-    """The copy. ``dropped`` names what it does not have: unfinished work, settings with authority, grants."""
+    """The copy. ``dropped`` names what was not copied: unfinished work, settings with authority, grants."""
 
     dropped: tuple[str, ...]
 
 
 class Import(Struct, frozen=True, kw_only=True):
-    """What became a session. ``skipped`` are lines that could not be used, by number, with the reason.
+    """The imported session. ``skipped`` are unusable lines by number, with the reason.
 
-    ``dropped`` names what the file has and the session does not: unfinished work, settings with authority, grants.
+    ``dropped`` names what was not imported: unfinished work, settings with authority, grants.
     """
 
     id: str
@@ -127,7 +125,7 @@ class Import(Struct, frozen=True, kw_only=True):
 
 
 class SkippedLine(Struct, frozen=True, kw_only=True):
-    """A line that was not read, from 1; 0 is the file as a whole."""
+    """A skipped line, from 1; 0 is the whole file."""
 
     line: int
     reason: str
@@ -141,9 +139,9 @@ class MessageContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class NewMessage(MessageContent, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something to say, whatever the agent is doing.
+    """A message to the agent, whatever it is doing.
 
-    A ``steer`` goes in before the next model call; a ``follow_up`` waits until the turn is over.
+    A ``steer`` is delivered before the next model call; a ``follow_up`` after the turn.
     """
 
     kind: QueueKind = "steer"
@@ -151,9 +149,9 @@ class NewMessage(MessageContent, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Acknowledged(Struct, frozen=True, kw_only=True):
-    """The message is stored. ``position`` is its place in the queue, from 1; 0 once it left.
+    """The message is stored. ``position`` is its place in the queue, from 1; 0 after its delivery.
 
-    ``new`` is false when a message of that id, or of that ``Idempotency-Key``, had been sent before.
+    ``new`` is false if a message with that id, or with that ``Idempotency-Key``, was sent before.
     """
 
     id: str
@@ -174,19 +172,19 @@ class QueuedMessage(Struct, frozen=True, kw_only=True):
 
 
 class Queue(Struct, frozen=True, kw_only=True):
-    """What waits, in the order of delivery."""
+    """The queued messages in the order of delivery."""
 
     queue: tuple[QueuedMessage, ...]
 
 
 class Withdrawn(Struct, frozen=True, kw_only=True):
-    """The message as it was."""
+    """The withdrawn message."""
 
     message: MessageJson
 
 
 class MessagePage(Struct, frozen=True, kw_only=True):
-    """Messages in view, oldest first. ``before`` names the place for the page before; ``null`` at the first one."""
+    """Messages in view, oldest first. ``before`` requests the previous page; ``null`` on the first page."""
 
     messages: Annotated[
         tuple[msgspec.Raw, ...], Meta(extra_json_schema={"items": {"$ref": "#/components/schemas/Message"}})
@@ -196,13 +194,13 @@ class MessagePage(Struct, frozen=True, kw_only=True):
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``finish`` lets tools that run end; without it, the session's own setting counts."""
+    """``finish`` lets running tools finish; by default the session's setting decides."""
 
     tools: Literal["stop", "finish"] | None = None
 
 
 class Cancelled(Struct, frozen=True, kw_only=True):
-    """What a cancel has done. ``persisted`` is what was kept; ``returned`` are messages given back to their writer."""
+    """The effect of a cancel. ``persisted`` is what was stored; ``returned`` are undelivered messages."""
 
     cancelled: bool
     persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
@@ -212,10 +210,10 @@ class Cancelled(Struct, frozen=True, kw_only=True):
 
 
 class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The answer for a tool call that needs approval; ``note`` is the reason of a no, for the model.
+    """The decision on a tool call that needs approval; ``note`` is the reason of a refusal, for the model.
 
-    ``digest`` names the exact call that was shown: another one is refused. ``always`` allows such calls, as the
-    question offers them, in this session or in every session with its root.
+    ``digest`` identifies the exact call that was shown: a decision on any other call is refused. ``always`` allows such
+    calls, as the question offers them, in this session or in every session with its root.
     """
 
     approved: bool
@@ -225,16 +223,16 @@ class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CallPieceView(Struct, frozen=True, kw_only=True):
-    """A piece of a line. ``escape`` is a spelled character, ``note`` is said by Ullage; the rest is the call's own."""
+    """A piece of a line. ``escape`` is an escaped character, ``note`` is from Ullage; all others are from the call."""
 
     text: str
     kind: PieceKind
 
 
 class QuestionView(Struct, frozen=True, kw_only=True):
-    """A call that needs approval. ``lines`` show all of it, made from the arguments as they will be run.
+    """A call that needs approval. ``lines`` show all of it, made from the arguments that will run.
 
-    ``offer`` is what ``always`` would allow, in words; empty where it can't be given.
+    ``offer`` describes what ``always`` would allow; empty if it can't be given.
     """
 
     call_id: str
@@ -261,7 +259,7 @@ class GrantLine(Struct, frozen=True, kw_only=True):
 
 
 class GrantList(Struct, frozen=True, kw_only=True):
-    """What is allowed without asking, in this session and in its project."""
+    """The grants of this session and of its project."""
 
     grants: tuple[GrantLine, ...]
 
@@ -273,41 +271,41 @@ class CompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class UncompactOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The compaction or prune whose view comes back."""
+    """The compaction or prune to undo."""
 
     compaction: str
 
 
 class PinOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """No compaction may touch these messages, or with ``pinned`` false, it may again."""
+    """No compaction may change these messages; ``pinned`` false allows it again."""
 
     messages: tuple[str, ...]
     pinned: bool = True
 
 
 class RewindOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The conversation goes on from this message; empty: from the start."""
+    """The conversation continues from this message; empty: from the start."""
 
     to: str
 
 
 class SettingsView(Struct, frozen=True, kw_only=True):
-    """``own`` is what was set for this session; ``effective`` what counts, from wherever it is set. No secrets.
+    """``own`` are this session's settings; ``effective`` the values in effect from all sources. No secrets.
 
-    ``narrowed`` names the session's own settings of which all or a part does not count, and why.
+    ``narrowed`` names the session's own settings that have no or only partial effect, and why.
     """
 
     own: dict[str, Any]
     effective: dict[str, Any]
     narrowed: dict[str, str]
     warnings: tuple[str, ...] = ()
-    """What a person should know before a command runs here: that it can't be confined."""
+    """Warnings before a command runs here: that it can't be confined."""
 
 
 class StepLine(Struct, frozen=True, kw_only=True):
-    """One main call: estimate and actual. ``tokens`` is the actual, or the estimate where there is none.
+    """One main call: estimate and reported input. ``tokens`` is the reported input, or the estimate without one.
 
-    ``grown`` is the difference to the call before. ``marks`` are what happened in between: ``prune``, ``compaction``,
+    ``grown`` is the difference to the previous call. ``marks`` are the events in between: ``prune``, ``compaction``,
     ``model``, ``rewind``. ``first``: nothing was known but the request.
     """
 
@@ -345,13 +343,13 @@ class LargeItem(Struct, frozen=True, kw_only=True):
 
 
 class Largest(Struct, frozen=True, kw_only=True):
-    """The parts that cost most, largest first."""
+    """The largest parts, largest first."""
 
     largest: tuple[LargeItem, ...]
 
 
 class PassageLine(Struct, frozen=True, kw_only=True):
-    """One thing that happened to a message, or to the summary it went into."""
+    """A change to a message, or to the summary that replaced it."""
 
     status: MessageStatus
     compaction: str
@@ -360,7 +358,7 @@ class PassageLine(Struct, frozen=True, kw_only=True):
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """Where a message is. ``holder`` is the message in view that stands for it; empty where none does."""
+    """Where a message is. ``holder`` is the message in view that represents it; empty for none."""
 
     message: str
     status: MessageStatus
@@ -372,7 +370,7 @@ class Where(Struct, frozen=True, kw_only=True):
 
 
 class LogFacts(Struct, frozen=True, kw_only=True):
-    """What is known of a log that was looked at."""
+    """The facts about a log."""
 
     format: str
     program: str
@@ -396,7 +394,7 @@ class LogView(Struct, frozen=True, kw_only=True):
 
 
 class AccessView(Struct, frozen=True, kw_only=True):
-    """What a token allows; ``name`` is empty where none is required. ``expires`` is in seconds since 1970."""
+    """What a token allows; ``name`` is empty if none is required. ``expires`` is in seconds since 1970."""
 
     name: str
     scopes: tuple[Literal["read", "write", "approve", "admin"], ...]
@@ -404,7 +402,7 @@ class AccessView(Struct, frozen=True, kw_only=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """``ok`` when the store answers."""
+    """``ok`` if the store answers."""
 
     status: Literal["ok"]
     version: str
@@ -412,7 +410,7 @@ class Health(Struct, frozen=True, kw_only=True):
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a request was not carried out (RFC 9457), and with ``next``, what to do about it."""
+    """Why a request failed (RFC 9457), and in ``next``, what to do about it."""
 
     type: str
     title: str
@@ -423,7 +421,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FieldProblem(Struct, frozen=True, kw_only=True):
-    """What is wrong with one field of a request."""
+    """A problem with one field of a request."""
 
     field: str
     message: str

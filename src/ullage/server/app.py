@@ -17,21 +17,20 @@ from litestar.types import ASGIApp
 from ullage.errors import UllageError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
-from ullage.server import conversation, event_stream, looking, metrics, page, scopes, sessions, steering, window
-from ullage.server.access import host_of, session_named
-from ullage.server.bodies import check_body
-from ullage.server.connections import ConnectionLimits, StreamSlots, room_of_process
+from ullage.server import conversation, event_stream, metrics, page, scopes, sessions, steering, window
+from ullage.server.connections import ConnectionLimits, StreamSlots, process_limits
 from ullage.server.guard import Guard
 from ullage.server.masking import Secrets
 from ullage.server.metrics import Metrics
-from ullage.server.openapi import WordsPlugin, described
+from ullage.server.openapi import SchemaPlugin, described
 from ullage.server.problems import handle_error, handle_http_error, handle_mistake
+from ullage.server.requests import check_body, host_of, session_named
 from ullage.server.tokens import Tokens, TokenStore
 
 log = logging.getLogger("ullage.server")
 
 LARGEST_BODY = 1_000_000
-"""Bytes of a request that is no message and no file."""
+"""Bytes of a request that is neither a message nor a file."""
 
 HANDLERS = (
     sessions.import_session,
@@ -65,7 +64,7 @@ HANDLERS = (
     window.list_largest,
     window.get_spend,
     event_stream.follow_events,
-    looking.look_at_log,
+    window.look_at_log,
     page.index,
     page.asset,
     page.health,
@@ -75,12 +74,12 @@ HANDLERS = (
 
 
 class Application(NamedTuple):
-    """What a server serves. Once ``closing`` is set, clients that follow a session are let go."""
+    """A server's application. Setting ``closing`` ends the streams of clients that follow a session."""
 
     asgi: ASGIApp
     closing: asyncio.Event
     metrics: Metrics
-    room: ConnectionLimits
+    limits: ConnectionLimits
     streams: StreamSlots
 
 
@@ -94,15 +93,15 @@ def application(
     origins: Iterable[str] = (),
     hidden: Iterable[str] = (),
 ) -> Application:
-    """The application for an agent's sessions. With it the host begins and ends.
+    """The application for an agent's sessions. Its lifespan is the host's.
 
-    ``token`` is one that may do everything, ``tokens`` are named ones. ``names`` are the hosts that it may be asked for
-    (empty: any), ``origins`` further addresses of its page, ``hidden`` values that no error may show. What a crash left
-    unfinished is gone on with as soon as it begins. Raises ``SettingError`` for tokens that can't be read.
+    ``token`` allows everything, ``tokens`` are named. ``names`` are the accepted hosts (empty: any), ``origins``
+    further addresses of its page, ``hidden`` values that no error may show. At its start it resumes turns that a crash
+    interrupted. Raises ``SettingError`` for tokens that can't be read.
     """
     scopes.check_table(HANDLERS)
-    room = room_of_process()
-    streams = StreamSlots(room.streams, room.streams_of_one)
+    limits = process_limits()
+    streams = StreamSlots(limits.streams, limits.streams_of_one)
     measures, accepted = metrics or Metrics(), Tokens(token, tokens)
     closing = asyncio.Event()
 
@@ -110,7 +109,8 @@ def application(
     async def hosting(app: Litestar) -> AsyncIterator[None]:
         async with Host(agent) as host:
             app.state.host = host
-            recovering = asyncio.create_task(_recover(host), name="host: going on with unfinished sessions")
+            # a raw task: in a task group its failure would end the server
+            recovering = asyncio.create_task(_recover(host), name="host: resumes unfinished sessions")
             try:
                 yield
             finally:
@@ -132,26 +132,26 @@ def application(
             {
                 "closing": closing,
                 "metrics": measures,
-                "idempotency": conversation.Keys(),
+                "idempotency": conversation.IdempotencyKeys(),
                 "tokens": accepted,
                 "streams": streams,
                 "secrets": Secrets([token, *hidden]),
             }
         ),
         openapi_config=described(),
-        plugins=[WordsPlugin()],
+        plugins=[SchemaPlugin()],
         request_max_body_size=LARGEST_BODY,
         logging_config=None,
     )
     guard = Guard(app, tokens=accepted, names=names, origins=origins)
-    return Application(guard, closing, measures, room, streams)
+    return Application(guard, closing, measures, limits, streams)
 
 
 async def _recover(host: Host) -> None:
     try:
         found = await host.recover()
     except UllageError as problem:
-        log.error("Unfinished sessions can't be looked for: %s", problem)
+        log.error("Unfinished sessions can't be found: %s", problem)
         return
     if found:
-        log.info("Going on with %d sessions: %s", len(found), ", ".join(found))
+        log.info("Resuming %d sessions: %s", len(found), ", ".join(found))

@@ -1,7 +1,7 @@
 """Connections of clients that are slow, silent, many or malformed, on top of uvicorn's HTTP/1.1 protocol.
 
-uvicorn has a time limit for idle connections and for nothing else. Here a request's head and body have one, a client
-that stops reading is let go, and a new connection always finds room: what rests is closed for it first.
+uvicorn has a time limit for idle connections only. Here a request's head and body have limits too, a client that stops
+reading is disconnected, and idle connections are closed to make room for a new one.
 """
 
 from __future__ import annotations
@@ -25,41 +25,40 @@ from ullage.server.problems import MEDIA_TYPE, problem
 log = logging.getLogger("ullage.server")
 
 HEAD_S: Final = 10.0
-"""Seconds until the head has come, counted from the connection or from the head's first byte."""
+"""Seconds for the head to arrive, counted from the connection or from the head's first byte."""
 
 BODY_S: Final = 20.0
-"""Seconds a body may take; each ``BODY_RATE`` bytes that have come add one."""
+"""Seconds a body may take; each ``BODY_RATE`` received bytes add one."""
 BODY_RATE: Final = 10_000
 
 IDLE_S: Final = 30
-"""Seconds that a connection may rest between two requests."""
+"""Seconds that a connection may be idle between two requests."""
 
 GRACE_S: Final = 0.5
-"""Seconds that a connection may rest even where there is no room for others."""
+"""Seconds that a connection may be idle even if there is no room for others."""
 
 LAST_S: Final = 2.0
-"""Seconds that a body has to come when the server ends."""
+"""Seconds for a body to arrive while the server ends."""
 
 UNREAD_S: Final = 60.0
-"""Seconds in which a client may read nothing of what is there for it."""
+"""Seconds in which a client may read nothing of its answer."""
 
 MOST_CONNECTIONS: Final = 10_000
 
 FEWEST_CONNECTIONS: Final = 8
 
 RESERVED: Final = 32
-"""File descriptors kept for the store, the providers and the tools, where that is at most half of those left."""
-
+"""File descriptors reserved for the store, the providers and the tools; at most half of those left."""
 
 QUEUED: Final = 1_024
 """Connections that the system holds until they are accepted."""
 
-UNDER_WAY: Final = 4
-"""Rounds of accepted connections that the event loop has open before the first of them is looked at, or one more."""
+PENDING_ROUNDS: Final = 4
+"""Rounds of accepted connections, or one more, that the event loop opens before it handles the first of them."""
 
 
 class ConnectionLimits(NamedTuple):
-    """How many connections there may be, how many of them may be streams, and how many are accepted in one round."""
+    """The limits of connections, of streams among them, of one client's streams, and of those accepted in one round."""
 
     connections: int
     streams: int
@@ -67,27 +66,30 @@ class ConnectionLimits(NamedTuple):
     at_once: int
 
 
-def room(descriptors: int, used: int) -> ConnectionLimits:
-    """The room that so many file descriptors leave when ``used`` of them are open already.
+def connection_limits(descriptors: int, used: int) -> ConnectionLimits:
+    """The limits for so many file descriptors, ``used`` of which are open already.
 
     Streams take at most three quarters of the connections, and one client at most half of the streams: requests that
-    are answered at once always find a place.
+    with a short answer always find room.
     """
     left = max(descriptors - used, 2 * FEWEST_CONNECTIONS)
     reserved = min(RESERVED, left // 2)
     connections = min(left - reserved, MOST_CONNECTIONS)
     streams = connections * 3 // 4
-    return ConnectionLimits(connections, streams, max(streams // 2, 1), max(reserved // (2 * UNDER_WAY), 1))
+    return ConnectionLimits(connections, streams, max(streams // 2, 1), max(reserved // (2 * PENDING_ROUNDS), 1))
 
 
-def room_of_process() -> ConnectionLimits:
-    """The room of this process, once it may have as many descriptors as the system lets it have."""
+def process_limits() -> ConnectionLimits:
+    """The limits of this process, after raising its descriptor limit as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 4 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 4 * MOST_CONNECTIONS)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    wanted = 4 * MOST_CONNECTIONS
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(hard, wanted)
+    if soft == resource.RLIM_INFINITY:
+        return connection_limits(4 * MOST_CONNECTIONS, _open_descriptors())
+    if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
-    return room(4 * MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft, _open_descriptors())
+    return connection_limits(max(soft, wanted), _open_descriptors())
 
 
 def _open_descriptors() -> int:
@@ -106,7 +108,7 @@ class TimeLimits(NamedTuple):
 
 
 def protocol(limits: TimeLimits, most: int) -> type[H11Protocol]:
-    """The protocol class for a server with these limits and so many connections at most."""
+    """The protocol class for a server with these time limits and so many connections at most."""
 
     class Limited(Connection):
         time_limits = limits
@@ -171,14 +173,14 @@ class Connection(H11Protocol):
             self._look()
 
     def shutdown(self) -> None:
-        """The server ends: what is sent already is answered, and a body that is under way has a moment left."""
+        """The server ends: complete requests are answered, and incomplete bodies have ``LAST_S``."""
         super().shutdown()
         if self._awaited == "body" and self._timer is not None and not self.transport.is_closing():
             self._timer.cancel()
             self._timer = self.loop.call_later(LAST_S, self._too_late)
 
     def send_400_response(self, msg: str) -> None:
-        """What was sent is no HTTP: say so as far as an answer can still be sent. See ``H11Protocol``."""
+        """Answers a request that is no HTTP, if an answer can still be sent. See ``H11Protocol``."""
         error = sys.exc_info()[1]
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         if status == 431:
@@ -190,7 +192,7 @@ class Connection(H11Protocol):
     # -- time --
 
     def _look(self) -> None:
-        """Which part of a request is awaited now, as the state machine has it."""
+        """Await the part of a request that the state machine expects next."""
         if self.transport.is_closing():
             self._await("")
         elif self.conn.their_state is h11.SEND_BODY:
@@ -198,7 +200,7 @@ class Connection(H11Protocol):
         elif self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._await("head")
         elif self.conn.their_state is not h11.IDLE or self.cycle is not None:
-            self._await("")  # the request is whole, or uvicorn's own limit for idle connections holds
+            self._await("")  # the request is complete, or uvicorn's own limit for idle connections applies
 
     def _await(self, part: str) -> None:
         if part == self._awaited:
@@ -212,7 +214,7 @@ class Connection(H11Protocol):
             self._timer = self.loop.call_later(limit, self._late)
 
     def _late(self) -> None:
-        """The time is over, unless a body came fast enough to earn more, or waits for the handler to take it."""
+        """The time is up, unless a body arrived fast enough, or waits for the handler to read it."""
         limits = self.time_limits
         if self._awaited == "body":
             if self.flow.read_paused:
@@ -232,30 +234,36 @@ class Connection(H11Protocol):
             self._unread.cancel()
             self._unread = None
 
-    # -- room --
+    # -- limits --
 
     @property
-    def rests(self) -> bool:
-        """Whether nothing is under way here: no request, or only the beginning of one."""
+    def is_idle(self) -> bool:
+        """Whether there is no request here, or only the beginning of one."""
         return self.cycle is None or (self.cycle.response_complete and self.conn.their_state is not h11.SEND_BODY)
 
     def _make_room(self) -> bool:
-        """Close the connection that has rested longest, or waited longest for the rest of a body. False: all work."""
-        open_ = (one for one in self.connections if isinstance(one, Connection) and not one.transport.is_closing())
-        others = [one for one in open_ if one is not self]
-        if len(others) < self.most_connections:
+        """Close the connection that is idle longest, or waits longest for the rest of a body. False: all are busy."""
+        count = 0
+        waiting: list[Connection] = []
+        for other in self.connections:
+            if not isinstance(other, Connection) or other is self or other.transport.is_closing():
+                continue
+            count += 1
+            is_waiting = other.is_idle or other._awaited == "body"
+            if is_waiting and other._since < self.loop.time() - GRACE_S:
+                waiting.append(other)
+        if count < self.most_connections:
             return True
-        before = self.loop.time() - GRACE_S
-        waiting = [one for one in others if (one.rests or one._awaited == "body") and one._since < before]
         if not waiting:
             return False
-        min(waiting, key=lambda one: (not one.rests, one._since)).transport.close()
+        oldest = min(waiting, key=lambda other: (not other.is_idle, other._since))
+        oldest.transport.close()
         return True
 
     # -- answers without the application --
 
     def _answer(self, status: int, name: str, detail: str, next_: str) -> None:
-        """Answer, as far as no other answer has begun, and close. The application sees a client that has left."""
+        """Answer, unless another answer has begun, and close. The application sees a disconnected client."""
         self._await("")
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
@@ -263,7 +271,9 @@ class Connection(H11Protocol):
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             body = msgspec.json.encode(problem(status, name, detail, next_))
             headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()), *HEADERS]
-            headers += [(b"connection", b"close"), *([(b"retry-after", b"1")] if status == 503 else [])]
+            headers.append((b"connection", b"close"))
+            if status == 503:
+                headers.append((b"retry-after", b"1"))
             response = h11.Response(status_code=status, headers=headers)
             for event in (response, h11.Data(data=body), h11.EndOfMessage()):
                 sent = self.conn.send(event)
@@ -272,7 +282,7 @@ class Connection(H11Protocol):
 
 
 class StreamSlots:
-    """Places for clients that follow a session: so many together, and so many for one client."""
+    """Slots for clients that follow a session: so many in total, and so many for one client."""
 
     def __init__(self, total: int, of_one: int) -> None:
         self.total = total
@@ -280,7 +290,7 @@ class StreamSlots:
         self._held: dict[str, int] = {}
 
     def take(self, client: str) -> Callable[[], None] | str:
-        """What gives the place back, or why there is none: ``client`` or ``server`` has as many as it may."""
+        """Take a slot: a function that gives it back, or whose limit is reached: ``client`` or ``server``."""
         if self._held.get(client, 0) >= self.of_one:
             return "client"
         if sum(self._held.values()) >= self.total:

@@ -1,4 +1,4 @@
-"""Saying something, and what is waiting to be said."""
+"""Messages: sending them, reading them, and the queue of those not delivered yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 from ullage.codec.dimensions import image_size
 from ullage.encoding import encode
 from ullage.errors import CommandRefused, InputError
-from ullage.server.access import Opened, TheHost
 from ullage.server.api_types import (
     Acknowledged,
     MessageContent,
@@ -24,20 +23,20 @@ from ullage.server.api_types import (
     Withdrawn,
 )
 from ullage.server.guard import unescaped
+from ullage.server.requests import Opened, TheHost
 from ullage.store.store import Receipt
 
 KEYS_KEPT: Final = 10_000
 
-LARGEST_SAID: Final = 64 * 1024 * 1024
-"""Bytes of a message as JSON; images are in it as base64. Providers take 32 MB at most."""
-
+LARGEST_MESSAGE: Final = 64 * 1024 * 1024
+"""Bytes of a message as JSON, with images as base64. Providers accept 32 MB at most."""
 
 LARGEST_PIECE: Final = 32 * 1024 * 1024
-"""Bytes of kept data in one answer."""
+"""Bytes of stored data in one answer."""
 
 
 class UnusableMessage(InputError):
-    """A message that can't be said."""
+    """A message that can't be sent."""
 
 
 @post(
@@ -45,7 +44,7 @@ class UnusableMessage(InputError):
     status_code=202,
     operation_id="send_message",
     summary="Say something, whatever the agent is doing",
-    request_max_body_size=LARGEST_SAID,
+    request_max_body_size=LARGEST_MESSAGE,
 )
 async def send_message(
     opened: Opened,
@@ -53,9 +52,9 @@ async def send_message(
     data: JSONBody[NewMessage],
     key: Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)] = None,
 ) -> Acknowledged:
-    """Stored when this answers. The same ``Idempotency-Key``, or the same ``id``, again changes nothing."""
+    """The answer comes after the message is stored. Repeating an ``Idempotency-Key`` or ``id`` changes nothing."""
     name = data.id or ("" if key is None else _name_of(key))
-    pieces, keys = _pieces(data), cast(Keys, state.idempotency)
+    pieces, keys = _pieces(data), cast(IdempotencyKeys, state.idempotency)
     if name:
         await _refuse_taken(opened, name)
     if key is not None:
@@ -66,22 +65,22 @@ async def send_message(
     return acknowledged(receipt)
 
 
-class Keys:
-    """Which body each of the last idempotency keys came with, so that a key that is used for another one is noticed.
+class IdempotencyKeys:
+    """The bodies of the last idempotency keys, to detect a key that is used for two messages.
 
-    Nothing rests on it: that a message is stored once is the store's promise, whoever remembers what.
+    Only a check: the store itself makes sure that a message is stored once.
     """
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], bytes] = {}
 
     def check(self, session: str, key: str, data: NewMessage) -> None:
-        """Raises ``UnusableMessage`` when the key came with another body before."""
+        """Raises ``UnusableMessage`` if the key was used with another body."""
         if self._seen.get((session, key), _digest(data)) != _digest(data):
             raise UnusableMessage(f"The Idempotency-Key {key[:100]!r} was used for another message: take a new one.")
 
     def remember(self, session: str, key: str, data: NewMessage) -> None:
-        """This key came with this body."""
+        """Remember the body of this key."""
         self._seen.pop((session, key), None)
         if len(self._seen) >= KEYS_KEPT:
             del self._seen[next(iter(self._seen))]
@@ -97,7 +96,7 @@ def _name_of(key: str) -> str:
 
 
 async def _refuse_taken(opened: Opened, name: str) -> None:
-    """An id of the agent's own messages can't be said again by a person."""
+    """A person's message can't have the id of one of the agent's messages."""
     entry = (await opened.meter())._fold.view.entries.get(name)
     if entry is not None and entry.role != "user":
         raise CommandRefused(f"{name} is the id of a message that is not a user's: choose another one.")
@@ -108,12 +107,12 @@ def _pieces(data: MessageContent) -> list[str | bytes]:
         raise UnusableMessage("The message is empty: it has neither `text` nor `images`.")
     for number, image in enumerate(data.images, 1):
         if image_size(image) is None and not image.startswith(b"%PDF-"):
-            raise UnusableMessage(f"Image {number} is none: send PNG, JPEG, GIF, WebP, BMP or PDF as base64.")
+            raise UnusableMessage(f"Image {number} is no image: send PNG, JPEG, GIF, WebP, BMP or PDF as base64.")
     return [*data.images, *([data.text] if data.text.strip() else [])]
 
 
 def acknowledged(receipt: Receipt) -> Acknowledged:
-    """A receipt in the API's words."""
+    """A receipt as the API's type."""
     return Acknowledged(
         id=receipt.id, position=receipt.position, at=receipt.at, state=receipt.state, new=receipt.is_new
     )
@@ -132,7 +131,7 @@ async def list_messages(
     if before is not None:
         if before not in view.entries:
             raise CommandRefused(f"There is no message {before!r} in view. Read from the newest on.")
-        end = next(place for place, entry in enumerate(entries) if entry.id == before)
+        end = [entry.id for entry in entries].index(before)
     start = max(0, end - limit)
     messages = tuple(msgspec.Raw(encode(entry.message)) for entry in entries[start:end])
     return MessagePage(messages=messages, total=len(entries), before=entries[start].id if start else None)
@@ -141,24 +140,23 @@ async def list_messages(
 @get("/v1/sessions/{session:str}/queue", operation_id="list_queue", summary="What waits, in the order of delivery")
 async def list_queue(opened: Opened) -> Queue:
     """Messages that were sent and not delivered yet."""
-    return Queue(
-        queue=tuple(
-            QueuedMessage(
-                id=one.id, position=one.position, at=one.at, kind=one.kind, message=msgspec.Raw(encode(one.message))
-            )
-            for one in await opened.pending()
+    queue = []
+    for pending in await opened.pending():
+        message = msgspec.Raw(encode(pending.message))
+        queue.append(
+            QueuedMessage(id=pending.id, position=pending.position, at=pending.at, kind=pending.kind, message=message)
         )
-    )
+    return Queue(queue=tuple(queue))
 
 
 @put(
     "/v1/sessions/{session:str}/queue/{message:str}",
     operation_id="edit_queued",
     summary="Another content for a waiting message",
-    request_max_body_size=LARGEST_SAID,
+    request_max_body_size=LARGEST_MESSAGE,
 )
 async def edit_queued(opened: Opened, message: FromPath[str], data: JSONBody[MessageContent]) -> Acknowledged:
-    """Refused once it no longer waits. It keeps its place."""
+    """Refused after its delivery. The message keeps its place."""
     return acknowledged(await opened.edit(unescaped(message), *_pieces(data)))
 
 
@@ -169,7 +167,7 @@ async def edit_queued(opened: Opened, message: FromPath[str], data: JSONBody[Mes
     summary="Take a waiting message out",
 )
 async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
-    """Gives the message back. Refused once it no longer waits."""
+    """Returns the message. Refused after its delivery."""
     return Withdrawn(message=msgspec.Raw(encode(await opened.withdraw(unescaped(message)))))
 
 
@@ -186,6 +184,6 @@ async def get_kept(
     start: Annotated[int, QueryParameter(ge=0, le=2**53)] = 0,
     size: Annotated[int, QueryParameter(ge=1, le=LARGEST_PIECE)] = LARGEST_PIECE,
 ) -> Response[bytes]:
-    """``size`` bytes from ``start`` of what a part's ``source`` (``kept:HANDLE``) or a tool's end names."""
+    """``size`` bytes from ``start`` of the data that a part's ``source`` (``kept:HANDLE``) or a tool's result names."""
     data = await host.store.kept(unescaped(session), unescaped(handle), start=start, size=size)
     return Response(data, media_type="application/octet-stream", headers={"cache-control": "private, max-age=86400"})

@@ -1,4 +1,4 @@
-"""Who may come in: stands before everything else and asks for a token where one is required.
+"""Checks every request before the application sees it, including its token if one is required.
 
 Without any token the server listens on loopback alone, for every program of the machine. No CORS header is ever sent.
 """
@@ -22,16 +22,16 @@ from ullage.server.tokens import ANYONE, Bearer, TokenRecord, Tokens
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 SLASH: Final = "\x1f"
-"""Stands for a slash inside a path's segment (``parent%2Fchild``), so that it is not taken for the segment's end."""
+"""Replaces a slash inside a path's segment (``parent%2Fchild``), so that it does not end the segment."""
 
 OPEN: Final = ("/healthz", "/schema/", "/assets/")
-"""What needs no token besides the page itself: nothing of a session is in it."""
+"""Paths that need no token besides the page itself: they hold nothing of a session."""
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""What a page of ours may load: its own files and nothing else."""
+"""What the page may load: its own files and nothing else."""
 
 HEADERS: Final = (
     (b"content-security-policy", POLICY.encode()),
@@ -49,7 +49,7 @@ _UNSTORED: Final = (b"cache-control", b"no-store")
 class Guard:
     """An ASGI application before another.
 
-    ``names`` are the hosts that may be asked for; empty: any. ``origins``: further addresses of the server's own page.
+    ``names`` are the accepted hosts; empty: any. ``origins``: further addresses of the server's own page.
     """
 
     def __init__(self, app: ASGIApp, *, tokens: Tokens, names: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
@@ -75,7 +75,7 @@ class Guard:
         if refused is not None:
             await _refuse(send, refused)
             return
-        method = "GET" if is_open and head.method == "HEAD" else head.method  # the server leaves the body out
+        method = "GET" if is_open and head.method == "HEAD" else head.method  # the server omits the body
         state = {**scope.get("state", {}), "bearer": bearer}
         inner = {**scope, "method": method, "path": _path(scope), "state": state}
         added = HEADERS if is_open else (*HEADERS, _UNSTORED)
@@ -83,7 +83,8 @@ class Guard:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 known = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [*message["headers"], *(one for one in added if one[0] not in known)]
+                missing = [header for header in added if header[0] not in known]
+                message["headers"] = [*message["headers"], *missing]
             await send(message)
 
         await self._app(inner, receive, with_headers)  # type: ignore[arg-type]
@@ -119,16 +120,19 @@ def _address(scope: Scope) -> str:
 
 
 def _path(scope: Scope) -> str:
-    """The path with what was a slash inside a segment kept apart from those between segments."""
+    """The path, with ``SLASH`` for escaped slashes inside segments."""
     raw = scope.get("raw_path") or scope["path"].encode()
     if b"%2f" not in raw.lower():
         return scope["path"]
-    parts = (unquote_to_bytes(part).decode("utf-8", "replace") for part in raw.partition(b"?")[0].split(b"/"))
-    return "/".join(part.replace("/", SLASH) for part in parts)
+    segments = []
+    for part in raw.partition(b"?")[0].split(b"/"):
+        segment = unquote_to_bytes(part).decode("utf-8", "replace")
+        segments.append(segment.replace("/", SLASH))
+    return "/".join(segments)
 
 
 def unescaped(segment: str) -> str:
-    """A segment as it was meant, slashes and all."""
+    """A segment with its slashes."""
     return segment.replace(SLASH, "/")
 
 
@@ -141,6 +145,6 @@ async def _refuse(send: Send, refused: Problem) -> None:
     if refused.status == 429:
         headers.append((b"retry-after", b"60"))
     if refused.status in (400, 431, 505):
-        headers.append((b"connection", b"close"))  # what follows may be read as another request than was meant
+        headers.append((b"connection", b"close"))  # the rest could be read as another request
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})

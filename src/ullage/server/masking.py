@@ -1,4 +1,4 @@
-"""Keys and tokens are kept out of answers and logs, whoever put them into a text."""
+"""Hides keys and tokens in answers and logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ullage.errors import SettingError
 SHOWN: Final = "[hidden]"
 
 SHORTEST: Final = 6
-"""Characters of a value that is taken for a secret: shorter ones would make holes in ordinary words."""
+"""The fewest characters of a secret: hiding shorter values would damage ordinary words."""
 
 _USER_INFO: Final = re.compile(r"(?<=://)[^\s/@\"'<>]+@")
 _BEARER: Final = re.compile(r"\b(bearer)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
@@ -32,14 +32,14 @@ def refuse_passwords(settings: Mapping[str, object]) -> None:
 
 
 class Secrets:
-    """Values that must not be seen, and what looks like a secret wherever it stands."""
+    """Known secret values, and patterns of secrets."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         known = sorted({value for value in values if len(value) >= SHORTEST}, key=len, reverse=True)
         self._known = re.compile("|".join(map(re.escape, known))) if known else None
 
     def masked(self, text: str) -> str:
-        """The text without them: known values, names and passwords in addresses, bearer tokens, tokens of ours."""
+        """The text without known values, names and passwords in addresses, bearer tokens, and Ullage's tokens."""
         if self._known is not None:
             text = self._known.sub(SHOWN, text)
         text = _USER_INFO.sub(f"{SHOWN}@", text)
@@ -48,12 +48,12 @@ class Secrets:
 
 
 def secrets_in(environment: Mapping[str, str]) -> list[str]:
-    """The values of the variables whose names say that they are secret."""
+    """The values of variables with the name of a secret."""
     return [value for name, value in environment.items() if _NAMES.search(name)]
 
 
 class MaskingFormatter(logging.Formatter):
-    """Writes log records, their tracebacks included, without secrets, and each on lines of its own."""
+    """Formats log records, including tracebacks, without secrets."""
 
     def __init__(self, secrets: Secrets, fmt: str) -> None:
         super().__init__(fmt)

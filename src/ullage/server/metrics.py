@@ -1,6 +1,6 @@
-"""What a monitoring system asks for: counts and durations in Prometheus's text format.
+"""Counts and durations for a monitoring system, in Prometheus's text format.
 
-Events are counted where this process writes them, so that two servers on one store count each of them once.
+Each process counts the events that it writes, so that two servers on one store count each event once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from ullage.events import CallEnded, CallStarted, Event, ToolEnded, TurnEnded
 from ullage.messages import Message
-from ullage.server.access import TheHost
+from ullage.server.requests import TheHost
 from ullage.store.store import DraftPiece, Lease, QueueKind, Receipt, Store
 from ullage.usage import KINDS
 
@@ -25,11 +25,11 @@ SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 PERCENT: Final = (-50.0, -20.0, -10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 
 MOST_AWAITED: Final = 10_000
-"""Calls whose estimate is kept until their actual comes; those of a process that stopped never do."""
+"""Calls whose estimate is held until their usage is reported, which never happens for a call of a stopped process."""
 
 
 class Metrics:
-    """Every metric of one server, in a registry of its own."""
+    """Every metric of one server, in a separate registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""The API's description, OpenAPI 3.1: paths from the handlers, and the words as msgspec reads and writes them."""
+"""The API's description, OpenAPI 3.1: paths from the handlers, and schemas of the types as msgspec encodes them."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ TITLE: Final = "Ullage"
 ALWAYS: Final = {
     400: "The request does not fit its description.",
     401: "The token is missing or wrong.",
-    403: "Asked for under another name, or by another site's page.",
+    403: "The request names another host, or comes from another site's page.",
     413: "The body is too large.",
-    500: "A mistake in the server.",
+    500: "A bug in the server.",
     503: "The store can't be read or written; nothing was stored.",
 }
 NAMED: Final = {404: "There is no such session."}
 CHANGING: Final = {
     409: "The session's state does not allow it.",
-    422: "It is well formed, but can't be used: an unknown setting, an empty message.",
+    422: "The request is valid, but can't be used: an unknown setting, an empty message.",
 }
 
 
-class WordsPlugin(OpenAPISchemaPlugin):
-    """Refers to our words by name; ``components`` holds them."""
+class SchemaPlugin(OpenAPISchemaPlugin):
+    """Refers to msgspec types by name; ``components`` holds their schemas."""
 
     @staticmethod
     def is_plugin_supported_type(value: Any) -> bool:
@@ -65,7 +65,7 @@ class JsonPlugin(OpenAPIRenderPlugin):
 
 
 def described() -> OpenAPIConfig:
-    """What the description begins with."""
+    """The head of the description."""
     return OpenAPIConfig(
         title=TITLE,
         version=version("ullage"),
@@ -78,8 +78,8 @@ def described() -> OpenAPIConfig:
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:
-    """The description with our words in it, and with what every operation may answer."""
-    document["components"]["schemas"] = words()
+    """The description with the schemas of all types and the problems of every operation."""
+    document["components"]["schemas"] = type_schemas()
     for path, item in document["paths"].items():
         for method, operation in item.items():
             if isinstance(operation, dict) and "responses" in operation:
@@ -88,27 +88,29 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
-    said = {**ALWAYS, **(NAMED if "{session}" in path else {})}
+    problems = dict(ALWAYS)
+    if "{session}" in path:
+        problems |= NAMED
     if method != "get" or "{" in path:
-        said |= CHANGING
+        problems |= CHANGING
     content = {MEDIA_TYPE: {"schema": {"$ref": PREFIX + "Problem"}}}
-    for status, meaning in said.items():
+    for status, meaning in problems.items():
         operation["responses"][str(status)] = {"description": meaning, "content": content}
 
 
-def words() -> dict[str, Any]:
-    """The JSON schema of every word that goes in or out, by its name."""
+def type_schemas() -> dict[str, Any]:
+    """The JSON schema of every type of the API, by its name."""
     kinds = [kind for kind in vars(api_types).values() if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)]
     roots = [kind for kind in kinds if kind is not msgspec.Struct]
     _, schemas = msgspec.json.schema_components([Message, Reading, Spend, *roots], ref_template=PREFIX + "{name}")
     for schema in schemas.values():
         _open_up(schema)
-    schemas["UnknownPart"] = {"type": "object", "description": "A part of a newer version, as it came."}
+    schemas["UnknownPart"] = {"type": "object", "description": "A part of a newer version, unchanged."}
     return schemas
 
 
 def _open_up(schema: dict[str, Any]) -> None:
-    """Words that are stored keep fields of newer versions: those may stand beside the known ones."""
+    """Stored types keep the fields of newer versions, beside the known fields."""
     properties = schema.get("properties", {})
     if "~" in properties:
         del properties["~"]
@@ -118,7 +120,7 @@ def _open_up(schema: dict[str, Any]) -> None:
 
 
 def _drop_discriminator(schema: dict[str, Any]) -> None:
-    """A part of a newer version has a type that no mapping knows."""
+    """A part of a newer version has a type that is not in the mapping."""
     schema.pop("discriminator", None)
     if isinstance(schema.get("items"), dict):
         _drop_discriminator(schema["items"])

@@ -1,4 +1,4 @@
-"""The page's own files, and whether the server is well."""
+"""The page's files, and the health of the server."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ullage.runtime.agent import program_name
-from ullage.server.access import TheHost
 from ullage.server.api_types import Health
+from ullage.server.requests import TheHost
 
 PAGE: Final = Path(__file__).parent / "page"
 
@@ -28,7 +28,7 @@ KINDS: Final = {
     ".json": "application/json",
     ".webmanifest": "application/manifest+json",
 }
-"""What may be served, by the end of its name; text is UTF-8."""
+"""The media types of files that may be served, by suffix; text is UTF-8."""
 
 
 @get("/", include_in_schema=False)
@@ -54,8 +54,8 @@ async def _served(name: str) -> Response[bytes]:
     return Response(content, media_type=KINDS[path.suffix], headers={"cache-control": "no-cache"})
 
 
-@get("/healthz", operation_id="get_health", summary="Whether the server is well")
+@get("/healthz", operation_id="get_health", summary="The health of the server")
 async def health(host: TheHost) -> Health:
-    """Asks the store; 503 when it can't answer."""
+    """Queries the store; 503 if it does not answer."""
     await host.store.sessions(limit=1)
     return Health(status="ok", version=program_name().removeprefix("ullage "), open_sessions=host.open_sessions)

@@ -1,4 +1,4 @@
-"""Errors as answers: ``application/problem+json`` (RFC 9457), with what happened and what to do next."""
+"""Errors as ``application/problem+json`` (RFC 9457): what happened, and what to do next."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from ullage.server.api_types import FieldProblem, Problem
 log = logging.getLogger("ullage.server")
 
 LEFT: Final = "client disconnected prematurely"
-"""What the framework says of a client that left in the middle of its body."""
+"""The framework's message for a client that disconnected in the middle of its body."""
 
 MEDIA_TYPE: Final = "application/problem+json"
 
 
 class ScopeMissing(UllageError):
-    """A token that does not allow what it was sent for."""
+    """The token does not allow this request."""
 
 
 class TooManyStreams(UllageError):
-    """A server that has no place for one more stream."""
+    """The server has no slot for another stream."""
 
 
 class ProblemKind(NamedTuple):
-    """A kind of problem: its status, the name its type ends with, and what to do about it."""
+    """A kind of problem: its status, the last part of its type, and what to do about it."""
 
     status: int
     name: str
@@ -57,19 +57,17 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     ScopeMissing: ProblemKind(
         403, "scope", "Use a token that has it: `ullage token add NAME --scope SCOPE` makes one."
     ),
-    TooManyStreams: ProblemKind(503, "busy", "Close streams that nobody reads, or try again in a moment."),
-    SessionNotFound: ProblemKind(404, "session-not-found", "GET /v1/sessions lists those there are."),
-    CommandRefused: ProblemKind(409, "refused", "GET the session to see where it stands, then decide again."),
+    TooManyStreams: ProblemKind(503, "busy", "Close unused streams, or try again in a moment."),
+    SessionNotFound: ProblemKind(404, "session-not-found", "GET /v1/sessions lists the existing sessions."),
+    CommandRefused: ProblemKind(409, "refused", "GET the session to see its state, then decide again."),
     SessionBusy: ProblemKind(409, "session-busy", "Another process drives it: try again in a few seconds."),
-    LeaseLost: ProblemKind(409, "session-busy", "Another process has taken the session over: try again."),
+    LeaseLost: ProblemKind(409, "session-busy", "Another process has taken over the session: try again."),
     ContextUnfixable: ProblemKind(
         409, "context-too-large", "Make the largest parts smaller, or choose a larger window."
     ),
     SettingError: ProblemKind(422, "setting", "docs/settings.md lists every setting and the values it takes."),
     LedgerError: ProblemKind(422, "no-such-event", "GET the session: `seq` is its newest event."),
-    InputError: ProblemKind(
-        422, "unusable-input", "The detail says what can't be used: correct it, then send it again."
-    ),
+    InputError: ProblemKind(422, "unusable-input", "Correct what the detail names, then send it again."),
     MissingExtra: ProblemKind(501, "missing-extra", "Install what the detail names, then start the server again."),
     BadKey: ProblemKind(
         502, "key", "Set the variable that the detail names where the server is started, then send it again."
@@ -77,14 +75,12 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     InternalError: ProblemKind(
         503, "failed", "The server's log has the traceback. Send a message or resume to try again."
     ),
-    ProviderError: ProblemKind(
-        502, "provider", "The queue and the ledger keep everything: resume when the provider answers."
-    ),
+    ProviderError: ProblemKind(502, "provider", "Nothing is lost: resume when the provider answers again."),
     StoreUnavailable: ProblemKind(
-        503, "store-unavailable", "Nothing was stored. Free the disk or repair the file, try again."
+        503, "store-unavailable", "Nothing was stored. Free the disk or repair the file, then try again."
     ),
 }
-"""Our errors, the most special class first; a class stands for those below it."""
+"""Ullage's errors, the most specific class first; a class includes its subclasses."""
 
 NEXT: Final[Mapping[int, str]] = {
     400: "Compare the request with GET /schema/openapi.json.",
@@ -94,7 +90,7 @@ NEXT: Final[Mapping[int, str]] = {
     413: "Send less at once, or set a higher limit where the server is started.",
     415: "Send JSON with `Content-Type: application/json`.",
     429: "Close some of them, or try again in a minute.",
-    500: "This is a mistake in the server: its log has the details.",
+    500: "This is a bug in the server: its log has the details.",
 }
 
 
@@ -111,7 +107,7 @@ def problem(status: int, name: str, detail: str, next_: str = "", errors: tuple[
 
 
 def of_error(error: UllageError) -> Problem:
-    """The problem that one of our errors is."""
+    """The problem for an error of Ullage."""
     for known, kind in KINDS.items():
         if isinstance(error, known):
             return problem(kind.status, kind.name, str(error), kind.next)
@@ -119,7 +115,7 @@ def of_error(error: UllageError) -> Problem:
 
 
 def of_http_error(error: HTTPException) -> Problem:
-    """The problem that an error of the framework is: no such path, a body that does not fit, one that is too large."""
+    """The problem for an error of the framework: an unknown path, an invalid body, a body that is too large."""
     status = error.status_code
     if status >= 500:
         return problem(500, "internal", "Something went wrong that should not.")
@@ -128,26 +124,30 @@ def of_http_error(error: HTTPException) -> Problem:
 
 
 def _fields(extra: object) -> Iterator[FieldProblem]:
-    for one in extra if isinstance(extra, list) else ():
-        if isinstance(one, Mapping):
-            yield FieldProblem(field=str(one.get("key", "")), message=str(one.get("message", "")))
+    if not isinstance(extra, list):
+        return
+    for item in extra:
+        if isinstance(item, Mapping):
+            yield FieldProblem(field=str(item.get("key", "")), message=str(item.get("message", "")))
 
 
-def answer(said: Problem, headers: Mapping[str, str] | None = None) -> Response[bytes]:
+def answer(found: Problem, headers: Mapping[str, str] | None = None) -> Response[bytes]:
     """The problem as a response."""
-    content = msgspec.json.encode(said)
-    return Response(content, status_code=said.status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
+    content = msgspec.json.encode(found)
+    return Response(content, status_code=found.status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
 
 
-def masked(request: Request[Any, Any, Any], said: Problem) -> Problem:
-    """The problem without keys and tokens: an error may quote an address, a file or what a provider said."""
+def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
+    """The problem without keys and tokens: an error may quote an address, a file or a provider's message."""
     secrets = request.app.state.secrets
-    errors = tuple(msgspec.structs.replace(one, message=secrets.masked(one.message)) for one in said.errors)
-    return msgspec.structs.replace(said, detail=secrets.masked(said.detail), errors=errors)
+    errors = []
+    for error in found.errors:
+        errors.append(msgspec.structs.replace(error, message=secrets.masked(error.message)))
+    return msgspec.structs.replace(found, detail=secrets.masked(found.detail), errors=tuple(errors))
 
 
 def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
-    """One of our errors."""
+    """Answers an error of Ullage."""
     headers = (
         {"retry-after": "2"} if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams) else None
     )
@@ -155,8 +155,8 @@ def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Respons
 
 
 def handle_http_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
-    """An error of the framework."""
-    if error.detail == LEFT:  # nobody reads the answer, and it is no mistake of the server
+    """Answers an error of the framework."""
+    if error.detail == LEFT:  # the client is gone, and the server made no error
         return answer(problem(400, "bad-request", "The body broke off."))
     if error.status_code >= 500:
         log.error("A request failed: %s", error, exc_info=error)
@@ -164,6 +164,6 @@ def handle_http_error(request: Request[Any, Any, Any], error: HTTPException) -> 
 
 
 def handle_mistake(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """What nobody expected: told to the log, not to the client."""
+    """Unexpected errors: logged, not shown to the client."""
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return answer(problem(500, "internal", "Something went wrong that should not."))

@@ -1,4 +1,4 @@
-"""Which scope each route needs, in one table. A route that is missing here stops the server from starting."""
+"""The scope that each route needs, in one table. The server does not start if a route is missing here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ullage.server.problems import ScopeMissing
 from ullage.server.tokens import ANYONE, SCOPES, Bearer, TokenScope
 
 NEEDED: Final[Mapping[str, TokenScope | None]] = {
-    # A page without content, and whether the server runs: nothing of a session is in them.
+    # The page without content, and the server's health: they hold nothing of a session.
     "index": None,
     "asset": None,
     "health": None,
@@ -50,7 +50,7 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "list_grants": "read",
     "approve": "approve",
     "revoke_grant": "approve",
-    # What changes how sessions run, or destroys one.
+    # These change how sessions run, or delete a session.
     "change_settings": "admin",
     "delete_session": "admin",
 }
@@ -70,19 +70,19 @@ def name_of(handler: BaseRouteHandler) -> str:
 
 
 def needed_by(handler: BaseRouteHandler) -> TokenScope | None:
-    """The scope that a handler needs. The framework's own (OPTIONS, the description) tell nothing of a session."""
+    """The scope that a handler needs. The framework's own handlers (OPTIONS, the description) need none."""
     return NEEDED.get(name_of(handler))
 
 
 def bearer_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Bearer:
-    """Who sends this request."""
+    """The bearer of this request's token."""
     found = connection.scope.get("state", {}).get("bearer", ANYONE)
     assert isinstance(found, Bearer)
     return found
 
 
 def require_scope(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """A guard of every route. Raises ``ScopeMissing``."""
+    """Guards every route. Raises ``ScopeMissing``."""
     needed, bearer = needed_by(handler), bearer_of(connection)
     if needed is None or needed in bearer.scopes:
         return
@@ -91,7 +91,7 @@ def require_scope(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseR
 
 @get("/v1/access", operation_id="get_access", summary="What the token of this request allows")
 async def get_access(request: ASGIConnection[Any, Any, Any, Any]) -> AccessView:
-    """All scopes and no name where no token is required."""
+    """All scopes and no name if no token is required."""
     bearer = bearer_of(request)
     scopes = tuple(scope for scope in SCOPES if scope in bearer.scopes)
     return AccessView(name=bearer.name, scopes=scopes, expires=bearer.expires)

@@ -1,4 +1,4 @@
-"""The server itself: one socket, one process, and an end that loses nothing."""
+"""Runs the server: one socket, one process, and a shutdown that loses nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ullage.server.connections import IDLE_S, QUEUED, TimeLimits, protocol
 from ullage.server.guard import LOOPBACK
 
 GRACE_S: Final = 10
-"""Seconds that requests under way get when the server is told to end: writes take milliseconds, exports longer."""
+"""Seconds that running requests get when the server ends: writes take milliseconds, exports longer."""
 
 
 def is_loopback(host: str) -> bool:
@@ -34,10 +34,10 @@ def is_loopback(host: str) -> bool:
 
 
 def listener(host: str, port: int, *, has_token: bool = False) -> socket.socket:
-    """A socket that listens. Raises ``SettingError`` for another address than loopback without a token."""
+    """A listening socket. Raises ``SettingError`` for another address than loopback without a token."""
     if not is_loopback(host) and not has_token:
         raise SettingError(
-            f"Everybody who reaches {host} could run this agent's tools: make a token with `ullage token add NAME`, "
+            f"Anyone who reaches {host} could run this agent's tools: make a token with `ullage token add NAME`, "
             "set ULLAGE_TOKEN or --token, or listen on 127.0.0.1."
         )
     if not 0 <= port <= 65_535:
@@ -58,21 +58,22 @@ def listener(host: str, port: int, *, has_token: bool = False) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """The address as a browser takes it."""
+    """The address for a browser."""
     host, port = listening.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    bracketed = f"[{host}]" if ":" in host else host
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, bracketed)
     return f"http://{shown}:{port}"
 
 
 class HttpServer(uvicorn.Server):
-    """Ends by letting those go that follow, finishing what is asked, and then stopping the sessions' drivers."""
+    """Ends by closing event streams, finishing requests, and then stopping the sessions' drivers."""
 
     def __init__(self, application: Application, limits: TimeLimits | None = None) -> None:
         config = uvicorn.Config(
             application.asgi,
-            http=protocol(limits or TimeLimits(), application.room.connections),
+            http=protocol(limits or TimeLimits(), application.limits.connections),
             h11_max_incomplete_event_size=HEAD_BYTES,
-            backlog=application.room.at_once,  # asyncio accepts as many in one round
+            backlog=application.limits.at_once,  # asyncio accepts as many in one round
             proxy_headers=False,  # any client could claim another address and another scheme
             lifespan="on",
             ws="none",
@@ -98,7 +99,7 @@ class HttpServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """SIGTERM and Ctrl-C end the server and nothing else: whoever runs it goes on behind it, to close the store."""
+        """SIGTERM and Ctrl-C end only the server: its caller continues, and closes the store."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -114,8 +115,8 @@ class HttpServer(uvicorn.Server):
 
 
 async def serve(application: Application, listening: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT. Cancelling it ends it the hard way, as a crash would, which loses nothing either.
+    """Serve until SIGTERM or SIGINT. Cancelling ends it like a crash, which loses nothing either.
 
-    Raises ``StoreUnavailable`` when the store can't be opened.
+    Raises ``StoreUnavailable`` if the store can't be opened.
     """
     await HttpServer(application).serve(sockets=[listening])

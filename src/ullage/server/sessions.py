@@ -1,4 +1,4 @@
-"""Sessions as a whole: begin, list, look at, delete, fork, carry out and in."""
+"""Sessions as a whole: create, list, show their state, delete, fork, export and import."""
 
 from __future__ import annotations
 
@@ -9,23 +9,30 @@ from litestar import Request, delete, get, post
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 
+from ullage.agent.loop import Loop
+from ullage.errors import UllageError
 from ullage.runtime.copying import fork, imported
-from ullage.server.access import Opened, TheHost, usable_id
+from ullage.runtime.outcome import INTERRUPTED_NOTE
+from ullage.runtime.session import Session
+from ullage.runtime.status import status_of
 from ullage.server.api_types import (
+    AgentState,
     Created,
     CreatedFork,
     Import,
     NewFork,
     NewSession,
+    OpenToolCall,
+    SessionLine,
     SessionList,
     SessionState,
     SkippedLine,
 )
 from ullage.server.guard import unescaped
 from ullage.server.masking import refuse_passwords
-from ullage.server.session_state import line_of, session_state
-from ullage.server.uploads import LARGEST, received
+from ullage.server.requests import LARGEST, Opened, TheHost, received, usable_id
 from ullage.store.export import export_lines
+from ullage.store.store import SessionRow
 
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"
 
@@ -34,7 +41,7 @@ JSON_LINES: Final = "application/x-ndjson"
 
 @post("/v1/sessions", status_code=201, operation_id="begin_session", summary="Begin a session")
 async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
-    """An id that is taken is refused. Without ``model`` the server's own is used."""
+    """Refuses an id that exists already. Without ``model`` the server's own is used."""
     settings = {**data.settings, "model": data.model} if data.model else data.settings
     refuse_passwords(settings)
     session = await host.begin(usable_id(data.id), settings)
@@ -47,20 +54,21 @@ async def list_sessions(
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     before: FromQuery[float | None] = None,
 ) -> SessionList:
-    """``before`` is the value that the list before it gave."""
+    """``before`` is the value from the previous list."""
     rows = await host.store.sessions(limit=limit, before=before)
-    return SessionList(sessions=tuple(map(line_of, rows)), before=rows[-1].changed if len(rows) == limit else None)
+    has_more = len(rows) == limit
+    return SessionList(sessions=tuple(map(line_of, rows)), before=rows[-1].changed if has_more else None)
 
 
 @get("/v1/sessions/{session:str}", operation_id="get_session", summary="Where a session stands")
 async def get_session(host: TheHost, opened: Opened) -> SessionState:
-    """State, open tool calls, queue length and short status, all of one moment: the event ``seq``."""
+    """State, open tool calls, queue length and short status, all as of the event ``seq``."""
     return await session_state(opened, await host.store.about(opened.id))
 
 
 @delete("/v1/sessions/{session:str}", status_code=204, operation_id="delete_session", summary="Delete a session")
 async def delete_session(host: TheHost, session: FromPath[str]) -> None:
-    """Refused while another process drives it. What it does here is stopped first."""
+    """Refused while another process drives it. Its work in this process is stopped first."""
     name = unescaped(session)
     await host.store.about(name)
     await host.forget(name)
@@ -69,7 +77,7 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
 
 @post("/v1/sessions/{session:str}/fork", status_code=201, operation_id="fork_session", summary="Fork a session")
 async def fork_session(host: TheHost, session: FromPath[str], data: JSONBody[NewFork]) -> CreatedFork:
-    """The copy begins with the origin's events and is at rest; queued messages stay in the origin alone."""
+    """The copy has the origin's events and is at rest; queued messages stay in the origin alone."""
     made = await fork(host.store, unescaped(session), usable_id(data.id), through=data.through)
     return CreatedFork(id=made.session, dropped=made.dropped)
 
@@ -81,7 +89,7 @@ async def fork_session(host: TheHost, session: FromPath[str], data: JSONBody[New
     media_type=JSON_LINES,
 )
 async def export_session(host: TheHost, session: FromPath[str]) -> Stream:
-    """The format of docs/store.md, streamed. What is written to the session meanwhile is not in it."""
+    """The format of docs/store.md, streamed. Events written meanwhile are not in it."""
     name = unescaped(session)
     await host.store.about(name)
     file_name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
@@ -90,7 +98,7 @@ async def export_session(host: TheHost, session: FromPath[str]) -> Stream:
 
 
 async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Lines in chunks of some size: a line each would cost more to send than to make."""
+    """Lines in larger chunks: sending each line would cost more than making it."""
     held: list[bytes] = []
     size = 0
     async for line in lines:
@@ -114,9 +122,82 @@ async def import_session(
     host: TheHost,
     id: Annotated[str | None, QueryParameter(pattern=ID)] = None,
 ) -> Import:
-    """The body is the file. The session is at rest. What can't be used of the file, or is not taken, is named."""
+    """The body is the file. The session is at rest. The answer names what is unusable or not imported."""
     name = usable_id(id)
     async with received(request) as path:
         taken = await imported(host.store, path, name)
     skipped = tuple(SkippedLine(line=line, reason=reason) for line, reason in taken.skipped)
     return Import(id=taken.session, events=taken.events, kept=taken.kept, skipped=skipped, dropped=taken.dropped)
+
+
+def line_of(row: SessionRow) -> SessionLine:
+    """A session's row in a list."""
+    return SessionLine(**_shown(row))
+
+
+def _shown(row: SessionRow) -> dict[str, Any]:
+    return {name: value for name, value in row._asdict().items() if name != "drivers"}
+
+
+async def session_state(session: Session, row: SessionRow) -> SessionState:
+    """The state of the session at its newest event. Raises what reading the session raises."""
+    is_interrupted = await session.is_interrupted()
+    work = await session._look()
+    loop = work.ledger.loop
+    stopped = _stopped(session)
+    note = stopped or loop.note
+    if is_interrupted and not note:
+        note = INTERRUPTED_NOTE
+    open_calls = []
+    for call in loop.open:
+        open_calls.append(
+            OpenToolCall(
+                call_id=call.call_id, name=call.name, arguments=call.arguments, state=call.state, digest=call.digest
+            )
+        )
+    line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
+    return SessionState(
+        **line,
+        state=_state(loop, is_stopped=bool(stopped), is_interrupted=is_interrupted),
+        turn=loop.turn,
+        paused=loop.paused,
+        ended=loop.ended,
+        note=note,
+        open=tuple(open_calls),
+        queued=len(loop.queue),
+        damaged=loop.damaged,
+        status=None if work.memory.taken is None else status_of(work.memory.taken),
+    )
+
+
+def _stopped(session: Session) -> str:
+    """Why the session's driver has stopped; empty if it has not."""
+    failure = session.failure
+    if failure is None or not session.is_idle:
+        return ""
+    return str(failure) if isinstance(failure, UllageError) else f"{type(failure).__name__}: {failure}"
+
+
+def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> AgentState:
+    if is_stopped and not _rests(loop):
+        return "waiting"
+    if is_interrupted and not _rests(loop):
+        return "interrupted"
+    return state_of(loop)
+
+
+def state_of(loop: Loop) -> AgentState:
+    """What the agent is doing, if a driver works on it."""
+    if loop.paused:
+        return "waiting"
+    if _rests(loop):
+        return "idle"
+    if loop.compaction or loop.compact_asked is not None:
+        return "compacting"
+    if loop.open and not loop.call:
+        return "executing_tools"
+    return "streaming"
+
+
+def _rests(loop: Loop) -> bool:
+    return not (loop.turn or loop.queue or loop.compaction or loop.compact_asked is not None)

@@ -1,7 +1,7 @@
-"""Named tokens with scopes and an end, in a file that a running server reads again when it changes.
+"""Named tokens with scopes and an expiry, in a file that a running server reads again when it changes.
 
-The file holds the SHA-256 of each token, which is enough for 256 random bits; the token itself is shown once, where it
-is made. A file that exists means that tokens are required, also when no valid one is left in it.
+The file holds the SHA-256 of each token, which is enough for 256 random bits; the token itself is shown once, when it
+is created. If the file exists tokens are required, even if it holds no valid token.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ INCLUDED: Final[Mapping[TokenScope, frozenset[TokenScope]]] = {
     "approve": frozenset({"read", "approve"}),
     "admin": frozenset(SCOPES),
 }
-"""What a scope allows beside itself."""
+"""All scopes that a scope allows."""
 
 FILE: Final = "tokens.json"
-"""Its name in the user's data directory."""
+"""The file's name in the user's data directory."""
 
 PREFIX: Final = "ullage_"
-"""What every token begins with, so that scanners for leaked secrets can find one."""
+"""The beginning of every token, by which scanners find leaked ones."""
 
 VERSION: Final = 1
 LARGEST_FILE: Final = 1_000_000
-"""Bytes of a file of tokens: some 5,000 of them."""
+"""Bytes of the file: some 5,000 tokens."""
 
 WRONG_AT_ONCE: Final = 10
-"""Wrong tokens of one address within ``WRONG_S`` before it is told to wait."""
+"""Wrong tokens from one address within ``WRONG_S`` until it has to wait."""
 WRONG_S: Final = 60.0
 ADDRESSES_KEPT: Final = 10_000
 
 
 class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One token as it is stored. Times are seconds since 1970; without ``expires`` it has no end."""
+    """A stored token. Times are seconds since 1970; without ``expires`` it does not expire."""
 
     name: str
     sha256: str
@@ -64,8 +64,8 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     created: float
     expires: float | None = None
 
-    def is_over(self, now: float) -> bool:
-        """Whether its time has passed."""
+    def is_expired(self, now: float) -> bool:
+        """Whether it has expired."""
         return self.expires is not None and self.expires <= now
 
 
@@ -78,7 +78,7 @@ _STORED: Final = msgspec.json.Decoder(_TokenFile)
 
 
 class Bearer(NamedTuple):
-    """Who sends a request: a token's name and what it allows. ``digest`` is empty where no token is required."""
+    """The token of a request: its name and what it allows. ``digest`` is empty if no token is required."""
 
     name: str
     scopes: frozenset[TokenScope]
@@ -97,7 +97,7 @@ class TokenStore:
         self.path = path
 
     def read(self) -> tuple[TokenRecord, ...] | None:
-        """All of them, those that are over too; ``None`` where there is no file."""
+        """All tokens, including expired ones; ``None`` if the file does not exist."""
         try:
             with self.path.open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -121,23 +121,23 @@ class TokenStore:
         return stored.tokens
 
     def add(self, name: str, scopes: tuple[TokenScope, ...], *, expires: float | None, now: float) -> str:
-        """Store another token and give its text, which can't be had again."""
+        """Store a new token; returns its text, which can't be retrieved again."""
         token = PREFIX + secrets.token_urlsafe(32)
         record = TokenRecord(name=name, sha256=digest_of(token), scopes=scopes, created=now, expires=expires)
         with self._locked():
             known = self.read() or ()
-            if any(one.name == name for one in known):
-                raise SettingError(f"There is a token {name!r} already: take another name, or revoke it first.")
+            if any(record.name == name for record in known):
+                raise SettingError(f"The token {name!r} exists already: choose another name, or revoke it first.")
             self._replace((*known, record))
         return token
 
     def revoke(self, name: str) -> int:
-        """Remove a token; gives how many are left."""
+        """Remove a token; returns how many are left."""
         with self._locked():
             known = self.read() or ()
-            rest = tuple(one for one in known if one.name != name)
+            rest = tuple(record for record in known if record.name != name)
             if len(rest) == len(known):
-                raise SettingError(f"There is no token {name!r}: `ullage token list` shows those there are.")
+                raise SettingError(f"There is no token {name!r}: `ullage token list` shows all tokens.")
             self._replace(rest)
         return len(rest)
 
@@ -163,14 +163,14 @@ class TokenStore:
 
 
 def digest_of(token: str) -> str:
-    """What is stored of a token."""
+    """The stored digest of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Tokens:
-    """What a server asks of those who send requests: the launch's own token, and those of a file as it is now.
+    """The tokens a server accepts: the token it was started with, and those now in a file.
 
-    A file that can't be read any more lets nobody in by one of its tokens; the log says so.
+    If the file becomes unreadable none of its tokens is accepted; the log says so.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Tokens:
         self._exists = False
         self.wrong = WrongTokens(clock)
         if store is not None:
-            self._exists = store.read() is not None  # a file that can't be read is said at the start
+            self._exists = store.read() is not None  # raises now for an unreadable file
 
     def are_required(self) -> bool:
         """Whether a request needs a token now."""
@@ -192,10 +192,10 @@ class Tokens:
         return bool(self._own) or self._exists
 
     def bearer(self, token: str, *, is_limited: bool = False) -> Bearer | TokenRecord | None:
-        """Whose token it is; a record for one that is over, ``None`` for a wrong one.
+        """The bearer of a token; the record of an expired token, ``None`` for a wrong token.
 
-        ``is_limited``: too many wrong ones came from there. Then only generated tokens are compared, which can't be
-        guessed.
+        ``is_limited``: too many wrong tokens came from this address. Then only generated tokens are compared, which
+        can't be guessed.
         """
         self._refresh()
         given = digest_of(token)
@@ -204,15 +204,15 @@ class Tokens:
             found = Bearer("the launch", frozenset(SCOPES), None, self._own)
         for record in self._records:
             if hmac.compare_digest(given, record.sha256):
-                found = record if record.is_over(self._clock()) else _bearer_of(record)
+                found = record if record.is_expired(self._clock()) else _bearer_of(record)
         return found
 
     def is_valid(self, bearer: Bearer) -> bool:
-        """Whether what was let in once still would be: for answers that go on for hours."""
+        """Whether a bearer is still accepted: for answers that last for hours."""
         if not self.are_required() or (self._own and bearer.digest == self._own):
             return True
         now = self._clock()
-        return any(one.sha256 == bearer.digest and not one.is_over(now) for one in self._records)
+        return any(record.sha256 == bearer.digest and not record.is_expired(now) for record in self._records)
 
     def _refresh(self) -> None:
         if self._store is None:
@@ -239,25 +239,25 @@ class Tokens:
 
 
 def _bearer_of(record: TokenRecord) -> Bearer:
-    allowed = frozenset(scope for one in record.scopes for scope in INCLUDED[one])
+    allowed = frozenset[TokenScope]().union(*(INCLUDED[scope] for scope in record.scopes))
     return Bearer(record.name, allowed, record.expires, record.sha256)
 
 
 class WrongTokens:
-    """How many wrong tokens came from where, of late. An IPv6 client counts as its whole /64 network."""
+    """Counts recent wrong tokens by address. An IPv6 client counts as its whole /64 network."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._seen: dict[str, tuple[float, int]] = {}
 
     def wait_s(self, address: str) -> float:
-        """Seconds an address has to wait; 0 where it does not."""
+        """Seconds an address has to wait; 0 for none."""
         since, count = self._seen.get(_network(address), (0.0, 0))
         left = since + WRONG_S - self._clock()
         return max(left, 1.0) if count >= WRONG_AT_ONCE and left > 0 else 0.0
 
     def note(self, address: str) -> None:
-        """One more from this address."""
+        """Count a wrong token from this address."""
         network, now = _network(address), self._clock()
         since, count = self._seen.pop(network, (now, 0))
         if since + WRONG_S <= now:

@@ -1,14 +1,17 @@
-"""The window: the reading, every step, the largest items, the spend."""
+"""The context window of a session or of another agent's log: the reading, the steps, the largest items, the spend."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import Annotated, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
 
-from litestar import get
+from litestar import Request, get, post
 from litestar.params import QueryParameter
 
+from ullage.errors import InputError
+from ullage.importers import Imported, read
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -25,28 +28,31 @@ from ullage.meter.reading import Reading
 from ullage.meter.rows import Item
 from ullage.meter.spend import Spend
 from ullage.meter.track import Step
-from ullage.server.access import Opened
-from ullage.server.api_types import LargeItem, Largest, StepLine, Steps
+from ullage.server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
+from ullage.server.requests import LARGEST, Opened, received
 
 PREVIEW: Final = 160
 """Characters of an item's text that are shown beside its size."""
 
+LARGEST_SHOWN: Final = 20
+"""Items of a log that are shown."""
+
 
 @get("/v1/sessions/{session:str}/context", operation_id="get_context", summary="The window now, breakdown and all")
 async def get_context(opened: Opened) -> Reading:
-    """The number that is displayed, decided on and enforced: ``snapshot_id`` is the same on every display."""
+    """The number that is displayed, compared and enforced: ``snapshot_id`` is the same on every display."""
     return await opened.context()
 
 
 @get("/v1/sessions/{session:str}/steps", operation_id="list_steps", summary="Estimate and actual of every call")
 async def list_steps(opened: Opened) -> Steps:
-    """With what the window grew by, and what happened before each."""
+    """With the growth of the window, and the events before each call."""
     return Steps(steps=tuple(step_lines((await opened.meter()).steps)))
 
 
 @get("/v1/sessions/{session:str}/largest", operation_id="list_largest", summary="The parts that cost most")
 async def list_largest(opened: Opened, count: Annotated[int, QueryParameter(ge=1, le=1000)] = 20) -> Largest:
-    """Goes through the whole view."""
+    """Reads the whole view."""
     return Largest(largest=largest_of(await opened.meter(), count))
 
 
@@ -58,8 +64,8 @@ async def get_spend(opened: Opened) -> Spend:
 
 def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
     """The steps as lines."""
-    for before, step in pairwise([None, *steps]):
-        assert step is not None
+    before: Step | None = None
+    for step in steps:
         yield StepLine(
             number=step.number,
             call=step.call,
@@ -75,6 +81,7 @@ def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
             marks=step.marks,
             first=step.first,
         )
+        before = step
 
 
 def _size(step: Step) -> int:
@@ -82,7 +89,7 @@ def _size(step: Step) -> int:
 
 
 def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
-    """The largest items that cost anything, with how each begins."""
+    """The largest items that cost anything, with the beginning of each."""
     items = [item for item in meter.largest(count) if item.tokens]
     texts = _previews(meter.messages, items)
     return tuple(LargeItem(**item._asdict(), preview=texts.get(item.part, "")) for item in items)
@@ -105,3 +112,56 @@ def _preview(part: Part) -> str:
             return part.name or part.mime
         case _:
             return ""
+
+
+class NothingInIt(InputError):
+    """A recognised log without messages or model calls."""
+
+
+@post(
+    "/v1/look",
+    status_code=200,
+    operation_id="look_at_log",
+    summary="What fills the window of another agent's session log",
+    request_max_body_size=LARGEST,
+)
+async def look_at_log(
+    request: Request[Any, Any, Any],
+    session: Annotated[str, QueryParameter(max_length=300)] = "",
+    window: Annotated[int | None, QueryParameter(ge=1, le=10**12)] = None,
+) -> LogView:
+    """The body is the log file: Claude Code, Codex, pi, Gemini CLI, OpenCode, Ullage. Nothing of it is stored."""
+    async with received(request, "session.jsonl") as path:
+        return await asyncio.to_thread(read_log, path, session, window)
+
+
+def read_log(path: Path, session: str = "", window: int | None = None) -> LogView:
+    """The reading of a log file. Raises ``NotASession``, ``UnreadableInput``, ``NothingInIt``."""
+    imported = read(path, session=session)
+    if not imported.usable:
+        raise NothingInIt(
+            f"This looks like a log of {imported.program or imported.format}, but holds no message and no model call."
+        )
+    meter = Meter(window=window)
+    for event in imported.events:
+        meter.apply(event)
+    return LogView(
+        reading=meter.reading(),
+        log=_facts(imported, len(meter.steps)),
+        steps=tuple(step_lines(meter.steps)),
+        largest=largest_of(meter, LARGEST_SHOWN),
+    )
+
+
+def _facts(imported: Imported, calls: int) -> LogFacts:
+    return LogFacts(
+        format=imported.format,
+        program=imported.program,
+        title=imported.title,
+        session=imported.session,
+        calls=calls,
+        lines=imported.lines,
+        skipped_lines=imported.skipped_lines,
+        skipped=dict(imported.reasons),
+        other_sessions=imported.other_sessions,
+    )

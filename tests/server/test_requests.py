@@ -6,10 +6,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from litestar.exceptions import ClientException
 
 from tests.hostile.logs import DEEP, claude
 from tests.server.raw import connected, request
 from tests.server.served import Api, Local, patiently
+from ullage.server.requests import RESERVED, usable_id
 
 EXPORT = {"format": "ullage-session", "version": 1, "session": "left"}
 
@@ -83,3 +85,14 @@ def test_a_file_that_is_sent_in_pieces_is_put_together(api: Api) -> None:
     taken = api.post("/v1/sessions/import", params={"id": "whole"}, content=pieces)
     assert taken.json()["skipped"] == []
     assert api.messages("whole") == api.messages(session)
+
+
+def test_an_id_that_was_not_given_is_none() -> None:
+    assert usable_id(None) == ""
+    assert usable_id("notes") == "notes"
+
+
+@pytest.mark.parametrize("said", [*RESERVED, "notes\n"])
+def test_an_id_that_means_something_else_is_refused(said: str) -> None:
+    with pytest.raises(ClientException):
+        usable_id(said)
