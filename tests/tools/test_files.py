@@ -90,16 +90,16 @@ def test_what_is_written_is_what_is_there(tmp_path_factory: pytest.TempPathFacto
 
 
 def test_an_edit_replaces_exactly_what_was_given(root: Path) -> None:
-    assert edit(root, "f.txt", "line 3\n", "third\n", False).text == "Replaced 1 in f.txt, in line 3."
+    assert edit(root, "f.txt", "line 3\n", "third\n", False).text == "Replaced 1 in f.txt, on line 3."
     assert (root / "f.txt").read_text().splitlines()[2] == "third"
 
 
 def test_text_that_stands_more_than_once_is_not_touched_without_being_asked(root: Path) -> None:
     before = (root / "f.txt").read_bytes()
-    with pytest.raises(ToolError, match=r"stands 2 times in f\.txt, in lines 1, 10"):
+    with pytest.raises(ToolError, match=r"occurs 2 times in f\.txt, on lines 1, 10"):
         edit(root, "f.txt", "line 1", "x", False)
     assert (root / "f.txt").read_bytes() == before
-    assert edit(root, "f.txt", "line 1", "x", True).text == "Replaced 2 in f.txt, in lines 1, 10."
+    assert edit(root, "f.txt", "line 1", "x", True).text == "Replaced 2 in f.txt, on lines 1, 10."
 
 
 def test_text_that_is_not_there_gets_a_hint_where_spaces_differ(root: Path) -> None:

@@ -199,7 +199,7 @@ class CancelOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     tools: Literal["stop", "finish"] | None = None
 
 
-class Cancelled(Struct, frozen=True, kw_only=True):
+class CancelResult(Struct, frozen=True, kw_only=True):
     """The effect of a cancel. ``persisted`` is what was stored; ``returned`` are undelivered messages."""
 
     cancelled: bool

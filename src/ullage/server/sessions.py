@@ -60,7 +60,7 @@ async def list_sessions(
     return SessionList(sessions=tuple(map(line_of, rows)), before=rows[-1].changed if has_more else None)
 
 
-@get("/v1/sessions/{session:str}", operation_id="get_session", summary="Where a session stands")
+@get("/v1/sessions/{session:str}", operation_id="get_session", summary="The state of a session")
 async def get_session(host: TheHost, opened: Opened) -> SessionState:
     """State, open tool calls, queue length and short status, all as of the event ``seq``."""
     return await session_state(opened, await host.store.about(opened.id))

@@ -20,8 +20,8 @@ from ullage.runtime.settings import KEYS
 from ullage.server.api_types import (
     Approval,
     CallPieceView,
-    Cancelled,
     CancelOrder,
+    CancelResult,
     CompactOrder,
     GrantLine,
     GrantList,
@@ -48,11 +48,11 @@ PRIVATE = frozenset({"mcp", "models", "params"})
     operation_id="cancel",
     summary="Stop the current work",
 )
-async def cancel(opened: Opened, data: JSONBody[CancelOrder | None] = None) -> Cancelled:
+async def cancel(opened: Opened, data: JSONBody[CancelOrder | None] = None) -> CancelResult:
     """Answers after the partial answer is stored, also if nothing ran."""
     done = await opened.cancel(None if data is None else data.tools)
     returned = tuple(msgspec.Raw(encode(message)) for message in done.returned)
-    return Cancelled(cancelled=done.cancelled, persisted=done.persisted, returned=returned)
+    return CancelResult(cancelled=done.cancelled, persisted=done.persisted, returned=returned)
 
 
 @post("/v1/sessions/{session:str}/resume", status_code=202, operation_id="resume", summary="Resume a turn that waits")

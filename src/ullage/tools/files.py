@@ -82,11 +82,11 @@ def edit(root: Path | NarrowRoot, path: str, old: str, new: str, replace_all: bo
         lines = _lines_of(data, sought)
         if count > 1 and not replace_all:
             raise ToolError(
-                f"old stands {count:,} times in {place.shown}, in lines {lines}; nothing was done. Give more of "
+                f"old occurs {count:,} times in {place.shown}, on lines {lines}; nothing was done. Give more of "
                 "the text around it, or set replace_all."
             )
         replace_content(place, data.replace(sought, put), read_as=before)
-        return Output(f"Replaced {count:,} in {place.shown}, in line{'s' * (count > 1)} {lines}.")
+        return Output(f"Replaced {count:,} in {place.shown}, on line{'s' * (count > 1)} {lines}.")
 
 
 def list_directory(root: Path | NarrowRoot, path: str, depth: int) -> Output:

@@ -225,7 +225,9 @@ def read_signature(function: Function, descriptions: Mapping[str, str]) -> Signa
             context_names.append(each.name)
             continue
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
-            raise SettingError(f"{name}: the parameter {each} can't be filled in by name; give it a name of its own")
+            raise SettingError(
+                f"{name}: the parameter {each} can't be filled in by name; declare it as a named parameter"
+            )
         try:
             msgspec.json.schema_components([kind], schema_hook=_path_schema)
         except (TypeError, ValueError) as error:
