@@ -161,7 +161,7 @@ class Acknowledged(Struct, frozen=True, kw_only=True):
     new: bool
 
 
-class QueuedMessage(Struct, frozen=True, kw_only=True):
+class PendingMessage(Struct, frozen=True, kw_only=True):
     """A message in the queue. ``position`` counts from 1 in the order of delivery."""
 
     id: str
@@ -174,7 +174,7 @@ class QueuedMessage(Struct, frozen=True, kw_only=True):
 class Queue(Struct, frozen=True, kw_only=True):
     """The queued messages in the order of delivery."""
 
-    queue: tuple[QueuedMessage, ...]
+    queue: tuple[PendingMessage, ...]
 
 
 class Withdrawn(Struct, frozen=True, kw_only=True):

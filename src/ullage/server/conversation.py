@@ -18,8 +18,8 @@ from ullage.server.api_types import (
     MessageContent,
     MessagePage,
     NewMessage,
+    PendingMessage,
     Queue,
-    QueuedMessage,
     Withdrawn,
 )
 from ullage.server.guard import unescaped
@@ -144,7 +144,7 @@ async def list_queue(opened: Opened) -> Queue:
     for pending in await opened.pending():
         message = msgspec.Raw(encode(pending.message))
         queue.append(
-            QueuedMessage(id=pending.id, position=pending.position, at=pending.at, kind=pending.kind, message=message)
+            PendingMessage(id=pending.id, position=pending.position, at=pending.at, kind=pending.kind, message=message)
         )
     return Queue(queue=tuple(queue))
 

@@ -91,7 +91,7 @@ def read_result(tokens: int | Callable[[], int] = RESULT_TOKENS, *, count: Count
 
     async def run(arguments: Mapping[str, Any], context: ToolContext) -> Output:
         try:
-            asked = msgspec.convert(arguments, _Asked, strict=False)
+            asked = msgspec.convert(arguments, _PageRequest, strict=False)
         except msgspec.ValidationError as error:
             raise BadArguments(f"Nothing was read: {error}. Give handle, start and size.") from error
         room = max(LEAST, tokens() if callable(tokens) else tokens)
@@ -100,13 +100,13 @@ def read_result(tokens: int | Callable[[], int] = RESULT_TOKENS, *, count: Count
     return AgentTool(declaration=_declaration(), run=run, idempotent=True)
 
 
-class _Asked(msgspec.Struct, forbid_unknown_fields=True):
+class _PageRequest(msgspec.Struct, forbid_unknown_fields=True):
     handle: str
     start: int = 0
     size: int | None = None
 
 
-msgspec.json.Decoder(_Asked)  # makes first use by two loops at once safe: docs/why/msgspec.md
+msgspec.json.Decoder(_PageRequest)  # makes first use by two loops at once safe: docs/why/msgspec.md
 
 
 class _Ends(NamedTuple):
@@ -137,7 +137,7 @@ def _notice(ends: _Ends, handle: str) -> str:
     )
 
 
-async def _page(asked: _Asked, context: ToolContext, tokens: int, count: CountTokens) -> str:
+async def _page(asked: _PageRequest, context: ToolContext, tokens: int, count: CountTokens) -> str:
     if asked.start < 0 or (asked.size is not None and asked.size < 1):
         raise BadArguments("Nothing was read: start counts bytes from 0, and size is at least 1.")
     most = tokens * _BYTES_A_TOKEN
