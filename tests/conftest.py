@@ -1,13 +1,14 @@
 """For every test: no network but loopback, a home of its own, hypothesis profiles, and which are of the fast tier.
 
-HYPOTHESIS_PROFILE=thorough uv run pytest      many more examples
+HYPOTHESIS_PROFILE=sweep uv run pytest         more examples, as in the second tier
+HYPOTHESIS_PROFILE=thorough uv run pytest      many more
 HYPOTHESIS_PROFILE=few uv run pytest           fewer, as in the fast tier
 """
 
 import os
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.programs import missing
+from tests.tiers import PROFILE, examples
 
 settings.register_profile(
     "quick",
-    max_examples=40,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
@@ -27,21 +29,56 @@ settings.register_profile(
 settings.register_profile(
     "thorough", settings.get_profile("quick"), max_examples=2_000, derandomize=False, print_blob=True
 )
+settings.register_profile("sweep", settings.get_profile("quick"), max_examples=60)
 settings.register_profile("few", settings.get_profile("quick"), max_examples=4)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+settings.load_profile(PROFILE)
 
 
 FAST = frozenset({"words", "models", "tokens", "test_reasoning.py", "codec", "meter", "context", "agent", "importers"})
 """Whose tests are of the fast tier, but for single ones that are marked slow: the rooms that start no server, process
 or browser and wait for nothing. The tests of all others are slow."""
 
+SWEEPS = frozenset(
+    {
+        "compaction/test_any_history.py",
+        "compaction/test_cancelled.py",
+        "compaction/test_explained.py",
+        "compaction/test_exported.py",
+        "compaction/test_extremes.py",
+        "compaction/test_killed.py",
+        "compaction/test_many_turns.py",
+        "sweeps",
+    }
+)
+"""Directories and files of the second tier: they try every moment of something, or very many histories."""
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks the tiers. Where neither paths nor marks are named, the first tier is run."""
     here = Path(__file__).parent
     for item in items:
-        if item.path.relative_to(here).parts[0] not in FAST:
+        path = item.path.relative_to(here)
+        if path.parts[0] not in FAST:
             item.add_marker(pytest.mark.slow)
+        if not SWEEPS.isdisjoint((path.parts[0], path.as_posix())):
+            item.add_marker(pytest.mark.sweep)
+        has_examples = getattr(getattr(item, "module", None), "examples", None) is examples
+        if has_examples or item.get_closest_marker("hypothesis"):
+            item.add_marker(pytest.mark.property)
+    if config.option.markexpr or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    second_tier = [item for item in items if item.get_closest_marker("sweep")]
+    config.hook.pytest_deselected(items=second_tier)
+    items[:] = [item for item in items if not item.get_closest_marker("sweep")]
 
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process where paths are named: starting more takes longer than most directories do."""
+    return None if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+
+
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # tests start hundreds of programs: none has to compile all
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: its children would ignore Ctrl-C too
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -108,6 +145,17 @@ def _home_of_its_own(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = _homes / str(next(_numbers))
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a worker process could not test is known to the process that reports."""
+    missing.update(getattr(node, "workeroutput", {}).get("missing", {}))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["missing"] = missing
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -8,10 +8,15 @@ skipped, and the end of the run lists in capitals what was therefore not tested.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -36,7 +41,18 @@ def needed(package: str, what: str, *names: str, variable: str = "") -> str:
 def _path(package: str, names: tuple[str, ...], variable: str) -> str:
     if said := os.environ.get(variable, ""):
         return said
-    return _found(names) or (_found(names) if _installed(package) else "")
+    if found := _found(names):
+        return found
+    with _one_process_at_a_time():
+        return _found(names) or (_found(names) if _installed(package) else "")
+
+
+@contextmanager
+def _one_process_at_a_time() -> Iterator[None]:
+    """Tests run in several processes, and apt-get in one."""
+    with (Path(tempfile.gettempdir()) / f"ullage-tests-install-{os.geteuid()}").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _found(names: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.tiers import examples
 from ullage.agent.simple_command import simple_command
 
 BASH = shutil.which("bash") or "/bin/bash"
@@ -121,7 +122,7 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=9).map("".join))
 def test_bash_reads_every_command_that_is_taken_as_the_same_words_and_nothing_else(text: str) -> None:
     words = simple_command(text)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agent.world import Tape, World
+from tests.tiers import examples
 from ullage.agent.steps import (
     AskApproval,
     CallModel,
@@ -31,7 +32,7 @@ def lived(tape: bytes) -> World:
     return world
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=400))
 def test_every_promise_holds_whatever_happens(tape: bytes) -> None:
     lived(tape)

@@ -1,6 +1,5 @@
 """What is fed in pieces is, byte for byte, what is fed at once; and what was made before is not made again."""
 
-import os
 from collections import Counter
 from random import Random
 
@@ -9,6 +8,7 @@ from msgspec.structs import replace
 
 from tests.codec.histories import TARGETS, broken_request
 from tests.codec.sessions import OPTIONS, POLICIES, Asked, Session
+from tests.tiers import examples
 from ullage.codec.encode import Options
 from ullage.codec.history import History, Made
 from ullage.codec.repair import EVERYTHING
@@ -16,7 +16,7 @@ from ullage.errors import InvalidRequest
 from ullage.messages import Message, Request, TextPart, ToolCallPart, ToolResultPart
 from ullage.reasoning import ReasoningPolicy
 
-CASES = 30_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1_000
+CASES = examples(1_000, thorough=30_000)
 
 
 def in_one_piece(asked: Asked) -> Made:

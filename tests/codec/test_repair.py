@@ -1,7 +1,6 @@
 """The validator as a whole: what goes out is accepted, what is stored is untouched, and the same stays the same."""
 
 import copy
-import os
 from collections import Counter
 
 import msgspec
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.codec.histories import TARGETS, broken_request, data, objections
+from tests.tiers import examples
 from ullage.codec.repair import Repairing, is_plain, repair
 from ullage.codec.repair_notes import Notes
 from ullage.codec.repair_reasoning import sound_parts
@@ -26,7 +26,7 @@ from ullage.messages import (
     ToolResultPart,
 )
 
-CASES = 50_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 3_000
+CASES = examples(3_000, thorough=50_000)
 CLAUDE = ("messages", "anthropic", "claude-opus-4-5")
 
 

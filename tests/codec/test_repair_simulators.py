@@ -1,6 +1,5 @@
 """The validator against simulators that are as strict as the providers: no repaired request is refused."""
 
-import os
 from collections import Counter
 
 import pytest
@@ -11,11 +10,12 @@ from ullage_simulators.simulators import simulators
 from ullage_simulators.wire import Call, Memory
 
 from tests.codec.histories import broken_request, unforged
+from tests.tiers import examples
 from ullage.codec.history import encode
 from ullage.codec.repair import repair
 from ullage.messages import Request
 
-CASES = 50_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 3_200
+CASES = examples(3_200, thorough=50_000)
 
 TARGETS = (
     ("messages", "anthropic", "claude-sonnet-4-5", "anthropic"),

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tests.meter.session import answer, result, said, usage
 from tests.reasoning_in_full import select
+from tests.tiers import examples
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -186,7 +187,7 @@ def made_by(message: Message, maker: Maker) -> Message:
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(PLACES), tellings)
 def test_at_every_step_the_sums_are_what_is_selected(place: Maker, told: list[Told]) -> None:
     telling = Telling(place)

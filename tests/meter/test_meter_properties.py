@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from tests.meter.histories import histories
 from tests.meter.session import result, said, usage
+from tests.tiers import examples
 from ullage import Meter
 from ullage.events import CallEnded, CallStarted, CompactionCommitted, Event, MessageAdded, Pruned
 from ullage.meter.reading import Reading, Row
 
 pytestmark = pytest.mark.slow
 
-MANY = 10_000
+MANY = examples(10_000)
 
 
 def fold(events: list[Event]) -> Meter:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.meter.histories import histories
 from tests.meter.session import answer, result, said, usage
+from tests.tiers import examples
 from ullage import Meter
 from ullage.encoding import decode_event, encode
 from ullage.errors import LedgerError, UnreadableInput
@@ -76,7 +77,7 @@ def assert_alike(one: Meter, other: Meter) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(histories(), st.data())
 def test_a_checkpoint_and_the_events_after_it_are_the_fold_of_all_events(
     events: list[Event], data: st.DataObject
@@ -106,7 +107,7 @@ def test_the_first_reading_after_loading_reads_no_event(events: list[Event], cut
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(histories(), st.data())
 def test_what_a_meter_does_after_loading_is_what_it_would_have_done(events: list[Event], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(events)))

@@ -3,8 +3,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.tiers import examples
+
 ROOT = Path(__file__).parents[2]
-ROUNDS = 320
+ROUNDS = examples(320)
 
 
 def test_a_process_killed_at_any_moment_loses_nothing_acknowledged_and_leaves_nothing_half_done(tmp_path: Path) -> None:
