@@ -22,6 +22,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Unpack
 
 import msgspec
 
@@ -39,6 +40,7 @@ from ullage.runtime.precedence import Layer, Resolved, resolve
 from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage.runtime.session import Said, Session
 from ullage.runtime.settings import Settings
+from ullage.runtime.settings_types import AgentSettings, SessionSettings
 from ullage.runtime.work import Shared
 from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore
 from ullage.store.grants import ProjectGrants
@@ -94,7 +96,7 @@ class Agent:
         config: bool | Sequence[Layer] = True,
         yields: bool = False,
         learns: bool | None = None,
-        **settings: object,
+        **settings: Unpack[AgentSettings],
     ) -> None:
         said: dict[str, object] = {name: value for name, value in settings.items() if value is not None}
         if model:
@@ -132,13 +134,13 @@ class Agent:
 
     # -- sessions --
 
-    def session(self, id: str = "", *, resume: bool = True, **settings: object) -> Session:
+    def session(self, id: str = "", *, resume: bool = True, **settings: Unpack[SessionSettings]) -> Session:
         """A session of this id, begun if there is none; without an id, a new one. Use it as ``async with``.
 
         A turn that a crash left open, and messages that wait, are gone on with unless ``resume=False``. ``settings``
         are the session's own, for one that begins.
         """
-        return Session(self, id or new_session_id(), resume=resume, settings=settings)
+        return Session(self, id or new_session_id(), resume=resume, settings=dict(settings))
 
     async def ask(self, *said: Said, session: str = "") -> Result:
         """Say something in a session and wait until it rests. Raises the ``ProviderError`` a call failed with."""

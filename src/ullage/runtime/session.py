@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Protocol, Self, get_args
+from typing import Final, Literal, Protocol, Self, Unpack, get_args
 
 from msgspec.structs import replace
 
@@ -56,6 +56,7 @@ from ullage.runtime.approvals import (
 )
 from ullage.runtime.driver import Driver
 from ullage.runtime.outcome import INTERRUPTED, INTERRUPTED_NOTE, CancelAnswer, Pending, Result, error_of, last_words
+from ullage.runtime.settings_types import SessionSettings
 from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
 from ullage.tokens.calibration import Calibration
@@ -396,11 +397,16 @@ class Session:
         else:
             raise CommandRefused(f"The session {self.id} does not wait for anything: there is nothing to resume.")
 
-    async def set(self, /, **settings: object) -> None:
+    async def set(self, /, **settings: Unpack[SessionSettings]) -> None:
         """Change settings of this session; the next reading shows it. ``None`` takes one back.
 
-        Raises ``SettingError`` for what can't be and for more than the operator allows; then nothing has changed.
+        Raises ``SettingError`` for a value that is not possible and for more than the operator allows; then nothing
+        has changed.
         """
+        await self._set(dict(settings))
+
+    async def _set(self, settings: Mapping[str, object]) -> None:
+        """``set`` for settings as a person or a program wrote them, such as ``{"window": "200k"}``."""
         work = await self._driving.look()
         after = self._open.commanded(settings, work.ledger.loop.settings, changed=work.changed)
         if "model" in settings and after.model:

@@ -172,7 +172,7 @@ def _shown_settings(settings: Mapping[str, Any], secrets: Secrets) -> dict[str, 
 async def change_settings(opened: Opened, state: State, data: JSONBody[dict[str, Any]]) -> SettingsView:
     """Names of docs/settings.md and their values; ``null`` unsets. All of them are set, or none."""
     refuse_passwords(data)
-    await opened.set(**data)
+    await opened._set(data)
     return await _view(opened, state.secrets)
 
 

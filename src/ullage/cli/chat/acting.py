@@ -138,7 +138,7 @@ class Acting:
         key, value = key.strip(), value.strip()
         if not key:
             return said("/set KEY VALUE changes a setting of this session; docs/settings.md lists them.", "warn")
-        await self.session.set(**{key: value or None})
+        await self.session._set({key: value or None})
         return Outcome()
 
     # -- messages --

@@ -123,7 +123,7 @@ async def opened(host: Host, args: argparse.Namespace, simulated: Simulated | No
         return await host.begin(name, settings)
     session = await host.session(name, drives=True)
     if settings:
-        await session.set(**settings)
+        await session._set(settings)
     return session
 
 
