@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test fast coverage bench fix attack
+.PHONY: help check test sweep fast coverage bench fix attack
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -7,8 +7,11 @@ help:  ## list the targets
 check:  ## lint, format, types, leftovers, plainness, sizes
 	@uv run python -m scripts.check
 
-test:  ## all tests; one room: uv run pytest tests/meter
+test:  ## the first tier of tests, in as many processes as there are cores; one room: uv run pytest tests/meter
 	@uv run pytest
+
+sweep:  ## the second tier: sweeps, and property tests with more examples
+	@HYPOTHESIS_PROFILE=sweep uv run pytest -m "sweep or property" $(ARGS)
 
 fast:  ## tests of the deciding wing, in seconds; no server, no process, fewer random examples
 	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow" tests/words tests/tokens tests/test_reasoning.py tests/codec \
