@@ -9,6 +9,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import msgspec
@@ -41,6 +42,10 @@ def section(name: str, thing: Any) -> Iterator[str]:
             yield f"```text\n{name}{signature(thing)}\n```\n"
         yield prose(thing) + "\n"
         yield from members(thing)
+    elif inspect.ismodule(thing):
+        yield f"The module `ullage.{name}`. {prose(thing)}\n"
+    elif isinstance(thing, UnionType):
+        yield "One of " + ", ".join(f"`{each.__name__}`" for each in thing.__args__) + ".\n"
     else:
         yield f"```text\n{name}{signature(thing)}\n```\n"
         yield prose(thing) + "\n"
@@ -71,7 +76,7 @@ def signature(thing: Any, *, method: bool = False) -> str:
         return "(…)"
     parameters = [each for each in found.parameters.values() if not (method and each.name in ("self", "cls"))]
     plain = found.replace(parameters=parameters)
-    return re.sub(r"<[^<>]*object at 0x[0-9a-f]+>|<factory>", "…", str(plain)).replace("''", '""').replace("'", "")
+    return re.sub(r"<[^<>]* at 0x[0-9a-f]+>|<factory>", "…", str(plain)).replace("''", '""').replace("'", "")
 
 
 def prose(thing: Any) -> str:

@@ -2,8 +2,23 @@
 
 from typing import TYPE_CHECKING
 
+from ullage import errors, events
 from ullage.errors import InputError, UllageError
-from ullage.messages import Message, Request, Tool
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    Request,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+    UnknownPart,
+)
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
@@ -11,38 +26,77 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.usage import Usage
 
 if TYPE_CHECKING:
+    from ullage.context.strategy import Strategy
     from ullage.runtime.agent import Agent
     from ullage.runtime.hooks import Hook
+    from ullage.runtime.outcome import Result
     from ullage.runtime.session import Session
     from ullage.runtime.subagent import subagent
+    from ullage.runtime.telemetry import Telemetry
+    from ullage.store.sqlite import SqliteStore
+    from ullage.store.store import Receipt, Store
     from ullage.tools.functions import tool
-
-__all__ = [
-    "Agent",
-    "Hook",
-    "InputError",
-    "Message",
-    "Meter",
-    "Reading",
-    "ReasoningPolicy",
-    "Request",
-    "Session",
-    "Spend",
-    "Tool",
-    "UllageError",
-    "Usage",
-    "subagent",
-    "tool",
-]
+    from ullage.tools.mcp import McpServer
+    from ullage.tools.tool import Output, ToolContext, ToolError
 
 _LATER = {
     "Agent": "ullage.runtime.agent",
     "Hook": "ullage.runtime.hooks",
+    "McpServer": "ullage.tools.mcp",
+    "Output": "ullage.tools.tool",
+    "Receipt": "ullage.store.store",
+    "Result": "ullage.runtime.outcome",
     "Session": "ullage.runtime.session",
+    "SqliteStore": "ullage.store.sqlite",
+    "Store": "ullage.store.store",
+    "Strategy": "ullage.context.strategy",
+    "Telemetry": "ullage.runtime.telemetry",
+    "ToolContext": "ullage.tools.tool",
+    "ToolError": "ullage.tools.tool",
     "subagent": "ullage.runtime.subagent",
     "tool": "ullage.tools.functions",
 }
-"""Names that are imported when they are first used: who only wants a Meter does not pay for the runtime."""
+"""Names that are imported when they are first used: a program that only wants a Meter does not load the runtime."""
+
+__all__ = [
+    "Agent",
+    "FilePart",
+    "Hook",
+    "ImagePart",
+    "InputError",
+    "McpServer",
+    "Message",
+    "Meter",
+    "Output",
+    "Part",
+    "ProviderItem",
+    "Reading",
+    "ReasoningPart",
+    "ReasoningPolicy",
+    "Receipt",
+    "Request",
+    "Result",
+    "Session",
+    "Spend",
+    "SqliteStore",
+    "Store",
+    "Strategy",
+    "SystemBlock",
+    "Telemetry",
+    "TextPart",
+    "Tool",
+    "ToolCallPart",
+    "ToolContext",
+    "ToolError",
+    "ToolResultPart",
+    "UllageError",
+    "UnknownPart",
+    "Usage",
+    "errors",
+    "events",
+    "subagent",
+    "tool",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -54,4 +108,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(globals().keys() | _LATER.keys())
+    return list(__all__)

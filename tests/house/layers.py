@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "runtime": frozenset({"words", "tasks", *DECIDING, *DOING}),
     "server": frozenset({"words", "tasks", "runtime", *DECIDING, *DOING}),
     "cli": frozenset({"words", "tasks", "runtime", "server", *DECIDING, *DOING}),
-    "the public names": frozenset({"words", "runtime", "tools", *DECIDING}),
+    "the public names": frozenset({"words", "runtime", "store", "tools", *DECIDING}),
 }
 """Each room and the rooms it may import besides itself. ``the public names`` is ``ullage/__init__.py``."""
 

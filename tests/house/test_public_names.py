@@ -1,23 +1,48 @@
 import ast
 import inspect
+import rlcompleter
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import ullage
 
 PUBLIC = [
     "Agent",
+    "FilePart",
     "Hook",
+    "ImagePart",
     "InputError",
+    "McpServer",
     "Message",
     "Meter",
+    "Output",
+    "Part",
+    "ProviderItem",
     "Reading",
+    "ReasoningPart",
     "ReasoningPolicy",
+    "Receipt",
     "Request",
+    "Result",
     "Session",
     "Spend",
+    "SqliteStore",
+    "Store",
+    "Strategy",
+    "SystemBlock",
+    "Telemetry",
+    "TextPart",
     "Tool",
+    "ToolCallPart",
+    "ToolContext",
+    "ToolError",
+    "ToolResultPart",
     "UllageError",
+    "UnknownPart",
     "Usage",
+    "errors",
+    "events",
     "subagent",
     "tool",
 ]
@@ -28,12 +53,34 @@ def test_the_public_names_are_the_ones_listed_here() -> None:
     assert sorted(ullage.__all__) == PUBLIC
 
 
-def test_every_public_name_is_completed_at_a_prompt() -> None:
-    assert set(PUBLIC) <= set(dir(ullage))
+def test_dir_shows_the_public_names_and_nothing_else() -> None:
+    assert dir(ullage) == PUBLIC
+
+
+def test_a_prompt_completes_every_public_name() -> None:
+    completer = rlcompleter.Completer({"ullage": ullage})
+    assert {match.removeprefix("ullage.") for match in all_matches(completer, "ullage.")} == set(PUBLIC)
+
+
+def test_a_prompt_completes_what_an_agent_and_a_session_do_and_no_plumbing() -> None:
+    completer = rlcompleter.Completer({"ullage": ullage})
+    agent = set(all_matches(completer, "ullage.Agent.")) - {"ullage.Agent.mro"}
+    assert agent == {f"ullage.Agent.{name}" for name in ("ask", "run", "session", "sessions", "warnings")}
+    session = set(all_matches(completer, "ullage.Session."))
+    assert "ullage.Session.send" in session and "ullage.Session.look" not in session
+
+
+def all_matches(completer: rlcompleter.Completer, text: str) -> Iterator[str]:
+    """What the prompt offers behind this text."""
+    for number in count():
+        match = completer.complete(text, number)
+        if not match:
+            return
+        yield match.rstrip("()")
 
 
 def test_every_public_name_is_there_and_says_what_it_is() -> None:
-    assert [name for name in PUBLIC if not inspect.getdoc(getattr(ullage, name))] == []
+    assert [name for name in PUBLIC if name != "Part" and not inspect.getdoc(getattr(ullage, name))] == []
 
 
 def test_the_package_holds_its_public_names_and_nothing_else() -> None:
@@ -48,5 +95,6 @@ def test_the_package_holds_its_public_names_and_nothing_else() -> None:
 
 
 def test_the_names_that_are_imported_later_are_those_of_the_runtime() -> None:
-    for name in ("Agent", "Hook", "Session", "subagent", "tool"):
-        assert inspect.getmodule(getattr(ullage, name)) is not ullage
+    later = [name for name in PUBLIC if name not in vars(ullage)]
+    assert later == sorted(ullage._LATER)
+    assert all(getattr(ullage, name).__module__ == ullage._LATER[name] for name in later)
