@@ -25,10 +25,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ullage.cli.evaluate import Outcome, pair_groups, rows_of, table
-from ullage.cli.prediction import FORMULAS, Predictor
-from ullage.importers.recordings import Pair, pair_of
-from ullage.messages import Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from bench import formulas
+from ullage.cli.evaluate import Outcome, Replay, pair_groups, rows_of, table
+from ullage.cli.recorded import Pair, pair_of
+from ullage.messages import Part, ProviderItem, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ullage.meter.forecast import FittedEstimator
 from ullage.tokens import bpe, pretoken
 from ullage.tokens.constants import GENERIC, Framing
 from ullage.tokens.families import Family, family_for
@@ -77,11 +78,10 @@ def cross_validated(rows: Sequence[Any], pairs: Sequence[Pair], folds: Sequence[
     for fold in sorted(set(folds)):
         others = [pair for pair, own in zip(pairs, folds, strict=True) if own != fold]
         counter = fitted_counter(others, estimator)
-        predictor = Predictor(counter, find_family=fitted_families(others, counter))
+        replay = Replay(FittedEstimator(counter, fitted_families(others, counter)))
         for place, (pair, own) in enumerate(zip(pairs, folds, strict=True)):
             if own == fold:
-                beside = {name: formula(rows[place]) for name, formula in FORMULAS.items()}
-                outcomes[place] = Outcome(predictor.pair(pair), pair_groups(pair), beside)
+                outcomes[place] = Outcome(replay.pair(pair), pair_groups(pair), formulas.predictions(rows[place]))
     return [outcomes[place] for place in range(len(pairs))]
 
 
@@ -90,12 +90,12 @@ def cross_validated(rows: Sequence[Any], pairs: Sequence[Pair], folds: Sequence[
 
 def fitted_families(pairs: Iterable[Pair], counter: TextCounter) -> Callable[[str, str, str], Family]:
     """The families, with the constants that these pairs show; generic ones for what none of them shows."""
-    predictor = Predictor(counter, learns=False)
+    replay = Replay(FittedEstimator(counter, family_for), learns=False)
     residuals: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
-        made = predictor.pair(pair)
-        if pair.clean and not pair.media and pair.truth and pair.kind == "cassette":
-            family = family_for(pair.wire, pair.provider, pair.model)
+        made = replay.pair(pair)
+        if pair.is_clean and not pair.has_media and pair.truth and pair.kind == "cassette":
+            family = family_of(pair)
             residuals[family.name, situation(pair)].append(pair.truth - made.predicted)
 
     @lru_cache(maxsize=512)
@@ -106,6 +106,11 @@ def fitted_families(pairs: Iterable[Pair], counter: TextCounter) -> Callable[[st
         return replace(family, framing=framing, kept_framing=kept)
 
     return find
+
+
+def family_of(pair: Pair) -> Family:
+    """The built-in family of the model that a pair asks."""
+    return family_for(pair.first.wire, pair.first.provider, pair.first.model)
 
 
 def situation(pair: Pair) -> str:
@@ -165,16 +170,23 @@ def _piece_class(piece: str) -> str:
 def observations(pairs: Iterable[Pair], cut: Cut) -> Iterable[tuple[Features, float]]:
     """Counts of classes beside the tokens that Anthropic charged for them: of what was added, and of answers."""
     for pair in pairs:
-        if family_for(pair.wire, pair.provider, pair.model).name != "claude" or pair.media or pair.truth is None:
+        if family_of(pair).name != "claude" or pair.has_media:
             continue
-        if pair.first.input is None or pair.first.output is None or pair.placeholder:
+        output = pair.usage.output
+        if pair.growth is None or output is None or pair.usage.placeholder:
             continue
-        thought = bool(pair.first.reasoning) or any(isinstance(part, ReasoningPart) for part in pair.answer)
-        grown = pair.truth - pair.first.input - pair.first.output
-        if pair.clean and grown > -20 and (not thought or pair.kind != "cassette"):
+        thought = bool(pair.usage.reasoning) or any(isinstance(part, ReasoningPart) for part in pair.answer)
+        grown = pair.growth - output
+        if pair.is_clean and grown > -20 and (not thought or pair.kind != "cassette"):
             yield added(pair, cut), grown
-        if not thought and not pair.disturbed:
-            yield answered(pair.answer, cut), pair.first.output
+        if not thought and not has_items(pair):
+            yield answered(pair.answer, cut), output
+
+
+def has_items(pair: Pair) -> bool:
+    """Whether the answer, or what follows it, holds items whose content is on the provider's side."""
+    parts = [*pair.answer, *(part for message in pair.new for part in message.parts)]
+    return any(isinstance(part, ProviderItem) for part in parts)
 
 
 def added(pair: Pair, cut: Cut) -> Features:

@@ -22,13 +22,15 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Final
 
+from bench import formulas
 from bench.results import Table
-from ullage.cli.prediction import FORMULAS
-from ullage.importers import recordings
-from ullage.meter.opening import Estimate, first_input, is_thinking
-from ullage.tokens.families import family_for
+from ullage.cli import recorded
+from ullage.cli.evaluate import Replay
+from ullage.messages import ToolResultPart
+from ullage.meter.meter import Meter
+from ullage.meter.opening import is_thinking
+from ullage.meter.reading import Used
 from ullage.tokens.template import Template, template_for
-from ullage.tokens.text import counter_for
 from ullage.tokens.tools import read_choice
 
 FOLDS: Final = 10
@@ -43,29 +45,24 @@ class Call:
     group: str
     fold: int
     truth: int
-    estimate: Estimate
+    estimate: Used
     bare: float
     template: Template
     forced: bool
     thinking: bool
     system: bool
+    has_tools: bool
+    has_answer: bool
+    has_hosted: bool
+    has_history: bool
     likeness: str
     """The same for requests with the same model, tools and answer's schema, whatever they ask."""
     others: Mapping[str, float | None]
 
     @property
-    def has_tools(self) -> bool:
-        return self.estimate.situation.tools > 0
-
-    @property
-    def has_answer(self) -> bool:
-        return self.estimate.situation.answer > 0
-
-    @property
     def is_plain(self) -> bool:
         """Whether nothing but the template's base stands between the bare estimate and the truth."""
-        situation = self.estimate.situation
-        return not (situation.hosted or situation.history or self.thinking)
+        return not (self.has_hosted or self.has_history or self.thinking)
 
 
 def group_of(provider: str, wire: str) -> str:
@@ -83,40 +80,46 @@ def fold_of(source: str) -> int:
 
 def is_scored(row: Mapping[str, Any]) -> bool:
     """A first call whose count is known and whose content can be counted."""
-    atoms = row.get("atoms")
-    kinds = {atom.get("k") for atom in atoms if isinstance(atom, dict)} if isinstance(atoms, list) else set()
-    return not row.get("is_b") and bool(recordings.truth_of(row)) and not kinds & (recordings.MEDIA | recordings.OPAQUE)
+    if row.get("is_b") or not recorded.truth_of(row):
+        return False
+    return not recorded.kinds_of(row) & (recorded.MEDIA | recorded.OPAQUE)
 
 
 def read(path: Path, estimator: str) -> list[Call]:
     """The scored requests of a file, estimated."""
-    counter = counter_for(estimator)
+    replay = Replay(estimator)
     calls: list[Call] = []
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            if not is_scored(row):
-                continue
-            request = recordings.request_of(row)
-            family = family_for(request.wire, request.provider, request.model)
-            template = template_for(request.wire, request.provider, request.model)
-            estimate = first_input(request, family, counter)
-            calls.append(
-                Call(
-                    group=group_of(request.provider, request.wire),
-                    fold=fold_of(str(row.get("source") or row.get("src"))),
-                    truth=recordings.truth_of(row) or 0,
-                    estimate=estimate,
-                    bare=bare_of(estimate, template),
-                    template=template,
-                    forced=read_choice(request.params).mode in {"forced", "named"},
-                    thinking=bool(template.thinking) and is_thinking(request.params),
-                    system=any(share.name == "System prompt" for share in estimate.fixed),
-                    likeness=likeness_of(row),
-                    others={name: formula(row) for name, formula in FORMULAS.items()},
-                )
-            )
+            if is_scored(row):
+                calls.append(call_of(row, replay))
     return calls
+
+
+def call_of(row: Mapping[str, Any], replay: Replay) -> Call:
+    """The request of a row, as the Meter estimates it."""
+    request = recorded.request_of(row)
+    meter = replay.call(request)
+    fixed = meter._fold.fixed
+    template = template_for(request.wire, request.provider, request.model)
+    return Call(
+        group=group_of(request.provider, request.wire),
+        fold=fold_of(str(row.get("source") or row.get("src"))),
+        truth=recorded.truth_of(row) or 0,
+        estimate=meter.reading().used,
+        bare=bare_of(meter, template),
+        template=template,
+        forced=read_choice(request.params).mode in {"forced", "named"},
+        thinking=bool(template.thinking) and is_thinking(request.params),
+        system=bool(request.system),
+        has_tools=fixed.tools.tokens > fixed.tools.hosted,
+        has_answer=fixed.answer > 0,
+        has_hosted=fixed.tools.hosted > 0,
+        has_history=any(part for message in request.messages for part in message.of_type(ToolResultPart)),
+        likeness=likeness_of(row),
+        others=formulas.predictions(row),
+    )
 
 
 def likeness_of(row: Mapping[str, Any]) -> str:
@@ -127,16 +130,14 @@ def likeness_of(row: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def bare_of(estimate: Estimate, template: Template) -> float:
-    """An estimate without the constants that are added once."""
-    bare = estimate.exact
-    for share in estimate.fixed:
-        if share.name == "Overhead":
-            bare -= share.tokens
-        elif share.name == "Answer format":
-            bare -= min(template.answer.once, share.tokens)
-        bare -= sum(child.tokens for child in share.children if child.name == "once for all")
-    return bare
+def bare_of(meter: Meter, template: Template) -> float:
+    """A Meter's estimate of its request without the constants that are added once."""
+    fixed = meter._fold.fixed
+    exact = fixed.tokens + meter._fold.view.opening + meter._fold.earlier_reasoning()
+    once = fixed.overhead + min(template.answer.once, fixed.answer)
+    if any(fixed.tools.each):
+        once += fixed.tools.overhead + fixed.tools.choice
+    return exact - once
 
 
 Learnt = Callable[[Call], float]

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.cli.recorded import pair
-from ullage.importers.recordings import pair_of
+from ullage.cli.recorded import pair_of
 
 pytest.importorskip("numpy")
 accuracy = pytest.importorskip("bench.accuracy")

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.recorded import Row, call, pair
-from ullage.cli import evaluate as command
-from ullage.cli.evaluate import evaluate, percentile, run, table
-from ullage.cli.prediction import Predictor
-from ullage.errors import MissingExtra, SettingError, UnreadableInput
-from ullage.tokens.text import counter_for
+from ullage.cli.evaluate import Prediction, Replay, evaluate, percentile, plain, row_of, run, table
+from ullage.cli.recorded import pair_of, request_of
+from ullage.errors import MissingExtra, NotASession, SettingError, UnreadableInput
+
+LOGS = Path(__file__).parents[1] / "importers" / "fixtures"
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -32,7 +32,7 @@ def test_one_line_is_written_per_pair_in_order(tmp_path: Path, capsys: pytest.Ca
     assert all(isinstance(first[key], int) for key in ("predicted", "low", "high"))
     shown = capsys.readouterr().out
     assert "API recordings, clean: 2 rows" in shown
-    assert "Dexto's formula" in shown
+    assert "inside the interval" in shown
 
 
 def test_whole_requests_are_told_by_their_source_and_index(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,13 +95,40 @@ def test_no_row_makes_it_fail_and_each_is_answered(tmp_path: Path, capsys: pytes
     assert "No row holds" in capsys.readouterr().out
 
 
-def test_a_row_that_nothing_understands_gets_the_plain_formula(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+def test_a_row_that_nothing_understands_gets_the_plain_formula(tmp_path: Path) -> None:
+    def refuse(text: str) -> float:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Predictor, "pair", refuse)
-    (row,) = evaluate(write(tmp_path / "pairs.jsonl", pair(0, truth=1028)), "pretoken").written
+    (row,) = evaluate(write(tmp_path / "pairs.jsonl", pair(0, truth=1028)), refuse).written
     assert row == {"id": "one-0", "predicted": 1021, "low": 255, "high": 14_084}
+
+
+@pytest.mark.parametrize("row", [{}, {"usage_a": 3}, {"usage_a": {"input": -4, "output": "x"}, "new": 5}])
+def test_the_plain_formula_takes_anything(row: Row) -> None:
+    made = plain(row)
+    assert made.low <= made.predicted < made.high
+
+
+@pytest.mark.parametrize("content", [b"", b"no JSON\n", b'{"a": 1}\n', b"[1, 2]\n{}\n"])
+def test_a_file_that_is_no_recording_is_an_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(NotASession, match=r"other\.jsonl"):
+        evaluate(path, "pretoken")
+
+
+def test_a_session_log_is_replayed_call_by_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(LOGS / "claude_code" / "session.jsonl", tmp_path / "out.jsonl", "pretoken") == 0
+    first, *further = lines(tmp_path / "out.jsonl")
+    assert list(first) == ["call", "predicted", "low", "high"]
+    shown = capsys.readouterr().out
+    assert "first call: 1 rows, |error| as % of input" in shown
+    assert f"further calls: {len(further)} rows, |error| as % of growth" in shown
+
+
+def test_predictions_need_not_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(LOGS / "claude_code" / "session.jsonl", None, "pretoken") == 0
+    assert "inside the interval" in capsys.readouterr().out
 
 
 def test_the_table_compares_only_rows_whose_truth_is_known(tmp_path: Path) -> None:
@@ -142,7 +169,91 @@ def test_percentiles_lie_between_neighbours_by_proportion(values: list[float], s
 
 
 @given(st.binary(max_size=40))
-def test_any_line_of_bytes_is_answered(line: bytes) -> None:
-    predictor = Predictor(counter_for("pretoken"))
-    written, _ = command._predict(predictor, command._row(line))
-    assert written["low"] <= written["predicted"] <= written["high"]
+def test_any_line_of_bytes_reads_as_a_row(line: bytes) -> None:
+    made = plain(row_of(line))
+    assert made.low <= made.predicted <= made.high
+
+
+# -- what the Meter is told of the recorded calls --
+
+
+def predict(replay: Replay, *rows: Row) -> list[Prediction]:
+    return [replay.pair(pair_of(row)) for row in rows]
+
+
+@pytest.fixture
+def replay() -> Replay:
+    return Replay("pretoken")
+
+
+def test_a_pair_is_the_last_total_and_what_was_added(replay: Replay) -> None:
+    (made,) = predict(replay, pair(0, truth=1028))
+    # 1,000 + 20, 4 for closing the answer, 2 for the result, 1 each for "weather" and "sunny"
+    assert made.predicted == pytest.approx(1028, abs=1)
+    assert made.low <= 1028 <= made.high
+    assert (made.truth, made.growth) == (1028, 28)
+
+
+def test_a_rows_own_truth_moves_nothing_in_its_prediction(replay: Replay) -> None:
+    rows = [pair(n, truth=1033) for n in range(6)]
+    altered = [*rows[:5], pair(5, truth=999_999)]
+    assert predict(replay, *rows)[5][:3] == predict(Replay("pretoken"), *altered)[5][:3]
+
+
+def test_earlier_truths_of_the_conversation_move_later_predictions(replay: Replay) -> None:
+    made = predict(replay, *[pair(n, truth=1035) for n in range(8)])
+    assert made[0].predicted == pytest.approx(1028, abs=1)
+    assert made[-1].predicted == 1035
+
+
+def test_without_learning_they_move_none() -> None:
+    made = predict(Replay("pretoken", learns=False), *[pair(n, truth=1035) for n in range(8)])
+    assert len({each.predicted for each in made}) == 1
+
+
+def test_other_conversations_teach_nothing(replay: Replay) -> None:
+    (alone,) = predict(Replay("pretoken"), pair(0, truth=1028, conversation="two"))
+    predict(replay, *[pair(n, truth=1050) for n in range(8)])
+    assert predict(replay, pair(0, truth=1028, conversation="two")) == [alone]
+
+
+def test_a_conversation_may_be_taken_up_again_after_another(replay: Replay) -> None:
+    predict(replay, *[pair(n, truth=1050) for n in range(8)])
+    predict(replay, pair(0, truth=1028, conversation="two"))
+    (made,) = predict(replay, pair(8, truth=1050))
+    assert made.predicted == pytest.approx(1050, abs=1)
+
+
+def test_reasoning_of_the_turn_leaves_with_the_next_user_message(replay: Replay) -> None:
+    thought = {"r": "assistant", "k": "reasoning", "t": "hm", "m": 1}
+    thinking: Row = {
+        "api": "responses",
+        "model": "gpt-5.5",
+        "reasoning_sent_back": "yes",
+        "a_response": [thought, *pair(0, truth=1)["a_response"]],
+        "usage_a": {"input": 1000, "output": 320, "reasoning": 300},
+        "usage_b": {"input": 1335, "output": 320, "reasoning": 300},
+    }
+    user: Row = {"user_turn": True, "tool_turn": False, "new": [{"r": "user", "k": "text", "t": "next", "m": 2}]}
+    following = thinking | {"usage_a": thinking["usage_b"], "usage_b": {"input": 1070}}
+    loop, turn = predict(replay, pair(0, truth=1335, **thinking), pair(1, truth=1070, **(following | user)))
+    assert loop.predicted == pytest.approx(1335, abs=5)
+    # 1,335 + 320 - 300 of its own reasoning - 300 of the call before
+    assert turn.predicted == pytest.approx(1062, abs=10)
+
+
+def test_a_changed_set_of_tools_enters_by_difference(replay: Replay) -> None:
+    tool = {"type": "function", "function": {"name": "f", "description": "x " * 200, "parameters": {}}}
+    same, more = predict(replay, pair(0, truth=1028), pair(1, truth=1250, same_tools=False, tools=[tool], a_tools=[]))
+    assert more.predicted - same.predicted > 150
+
+
+def test_without_the_first_calls_input_the_interval_says_how_little_is_known(replay: Replay) -> None:
+    (made,) = predict(replay, pair(0, truth=5000, usage_a={}))
+    assert made.low == 0
+    assert made.high > 10_000
+
+
+def test_a_whole_request_is_predicted_from_its_content(replay: Replay) -> None:
+    used = replay.call(request_of(call(0, truth=14))).reading().used
+    assert used.tokens == pytest.approx(14, abs=2)

@@ -53,10 +53,9 @@ def test_an_unknown_estimator_is_answered_with_the_known_ones(capsys: pytest.Cap
     assert all(name in said for name in ("auto", "bpe", "pretoken", "quarter", "gemini-cli"))
 
 
-def test_evaluate_needs_to_know_where_its_predictions_go(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parser().parse_args(["evaluate", "pairs.jsonl"])
-    assert "--predictions" in capsys.readouterr().err
+def test_evaluate_writes_predictions_only_where_it_is_told_to() -> None:
+    assert parser().parse_args(["evaluate", "pairs.jsonl"]).predictions is None
+    assert parser().parse_args(["evaluate", "pairs.jsonl", "--predictions", "out"]).predictions == "out"
 
 
 def test_options_are_not_abbreviated_so_that_new_ones_never_change_their_meaning() -> None:

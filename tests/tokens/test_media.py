@@ -101,11 +101,6 @@ def test_no_image_costs_less_than_nothing_or_more_than_the_cap(width: int, heigh
         assert 0 < image_tokens(image(width, height), rule) <= rule.image.cap
 
 
-def test_a_proxy_that_bills_base64_charges_the_bytes() -> None:
-    rule = media_rule_for("chat", "openai", "gpt-4o")
-    assert image_tokens(image(10, 10, size_bytes=3_000), rule, raw_base64=True) == pytest.approx(3_000)
-
-
 def file(mime: str, **more: object) -> FilePart:
     return FilePart(id="f", mime=mime, **more)  # type: ignore[arg-type]
 

@@ -149,4 +149,5 @@ def _perform(options: argparse.Namespace) -> int:
         case _:
             from ullage.cli.evaluate import run
 
-            return run(Path(options.file), Path(options.predictions), options.estimator)
+            predictions = Path(options.predictions) if options.predictions else None
+            return run(Path(options.file), predictions, options.estimator)

@@ -1,76 +1,149 @@
-"""``ullage evaluate``: predictions for recorded conversations, and how far they and other formulas are off."""
+"""``ullage evaluate``: replays recorded calls through the Meter and shows how far its predictions were off."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
-from ullage.cli.prediction import FORMULAS, Prediction, Predictor, plain
+from msgspec import Raw
+from msgspec.structs import replace
+
+from ullage.cli.recorded import (
+    LARGEST,
+    MEDIA,
+    OPAQUE,
+    Pair,
+    Row,
+    is_call,
+    is_pair,
+    kinds_of,
+    pair_of,
+    request_of,
+    texts_of,
+    truth_of,
+)
+from ullage.cli.session import metered, read_session
 from ullage.codec.foreign import parse_json
 from ullage.envelope import LOG_LINE_BYTES
 from ullage.errors import UnreadableInput
-from ullage.importers import recordings
-from ullage.importers.recordings import Pair
+from ullage.events import Calibrated
 from ullage.importers.regular import lines_of, open_regular
-from ullage.tokens.text import counter_for
-
-UNREADABLE: Final = Prediction(0, 0, 1_000_000, None, None)
-"""The answer to a line that is no JSON object."""
+from ullage.messages import Message, Request
+from ullage.meter.meter import Meter
+from ullage.meter.track import Step
+from ullage.tokens.calibration import Calibration
+from ullage.usage import Usage
 
 GZIP: Final = b"\x1f\x8b"
 
+NOTHING_LEARNT: Final = Calibrated(
+    model="", call="", estimated=0, actual=0, error=0, ratio=1.0, state=Raw(Calibration().as_json())
+)
+
+SAMPLE_ROWS: Final = 60
+"""How many rows are looked at to tell a file of recorded calls from a log."""
+
+Estimator = str | Callable[[str], float]
+
+
+class Prediction(NamedTuple):
+    """The predicted input of a call, with its interval, and the input that was reported."""
+
+    predicted: int
+    low: int
+    high: int
+    truth: int | None = None
+    growth: int | None = None
+    """The truth less the input of the call before; ``None`` for a first call."""
+
+
+UNREADABLE: Final = Prediction(0, 0, 1_000_000)
+"""The answer to a line that is no JSON object."""
+
 
 class Outcome(NamedTuple):
-    """A prediction beside the truth, and the groups of the table that the row counts in."""
+    """A prediction, the groups of the table that it counts in, and what other formulas predict."""
 
     prediction: Prediction
     groups: tuple[str, ...]
-    others: Mapping[str, float | None]
+    others: Mapping[str, float | None] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All rows of one file, in order: what is written for each, and what came of it."""
+    """All predictions of one file, in order: what is written for each, and how it compares."""
 
     written: list[dict[str, Any]] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
 
+    def add(self, names: Mapping[str, object], outcome: Outcome) -> None:
+        made = outcome.prediction
+        self.written.append({**names, "predicted": made.predicted, "low": made.low, "high": made.high})
+        self.outcomes.append(outcome)
 
-def run(path: Path, predictions: Path, estimator: str = "auto") -> int:
-    """Predict every row of ``path``, write the predictions, print the error table; 0 when the file could be read.
 
-    Raises ``UnreadableInput`` for a file that can't be opened or predictions that can't be written, ``SettingError``
-    and ``MissingExtra`` for the estimator.
+def run(path: Path, predictions: Path | None, estimator: str = "auto") -> int:
+    """Predict every call of ``path``, print the error table and, if asked, write the predictions; 0 when it was read.
+
+    Raises ``UllageError`` for a file that can't be read or is no recording, for predictions that can't be written, and
+    for the estimator.
     """
     evaluation = evaluate(path, estimator)
-    try:
-        with predictions.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(line) + "\n" for line in evaluation.written)
-    except OSError as error:
-        raise UnreadableInput(f"the predictions can't be written to {predictions}: {error.strerror}") from error
+    if predictions is not None:
+        try:
+            with predictions.open("w", encoding="utf-8") as file:
+                file.writelines(json.dumps(line) + "\n" for line in evaluation.written)
+        except OSError as error:
+            raise UnreadableInput(f"the predictions can't be written to {predictions}: {error.strerror}") from error
     print("\n".join(table(evaluation.outcomes)))
     return 0
 
 
-def evaluate(path: Path, estimator: str = "auto") -> Evaluation:
-    """Every row of a file of recorded pairs or whole requests (JSON lines, plain or gzip), predicted in order."""
-    predictor = Predictor(counter_for(estimator))
+def evaluate(path: Path, estimator: Estimator = "auto") -> Evaluation:
+    """Every call of a session log or of a file of recorded calls (JSON lines, plain or gzip), predicted in order."""
+    if not any(is_pair(row) or is_call(row) for row in islice(rows_of(path), SAMPLE_ROWS)):
+        return _evaluate_log(path, estimator)
+    replay = Replay(estimator)
     evaluation = Evaluation()
     for row in rows_of(path):
-        written, outcome = _predict(predictor, row)
-        evaluation.written.append(written)
-        evaluation.outcomes.append(outcome)
+        evaluation.add(*_predict(replay, row))
     return evaluation
+
+
+# -- session logs --
+
+
+def _evaluate_log(path: Path, estimator: Estimator) -> Evaluation:
+    meter = Meter(estimator=estimator)
+    metered(read_session(path), meter)
+    evaluation = Evaluation()
+    before: int | None = None
+    for step in meter.steps:
+        growth = None if step.actual is None or before is None else step.actual - before
+        made = Prediction(step.estimated, step.low, step.high, step.actual, growth)
+        evaluation.add({"call": step.call}, Outcome(made, _step_groups(step)))
+        before = step.actual
+    return evaluation
+
+
+def _step_groups(step: Step) -> tuple[str, ...]:
+    if step.actual is None:
+        return ()
+    return (FIRST,) if step.first else (FURTHER,)
+
+
+# -- files of recorded calls --
 
 
 def rows_of(path: Path) -> Iterator[Mapping[str, Any]]:
     """The rows of a file, plain or gzip; an empty one for a line that is no JSON object."""
-    return map(_row, _lines(path))
+    return map(row_of, _lines(path))
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -84,7 +157,8 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise UnreadableInput(f"{path} can't be read: {error}") from error
 
 
-def _row(line: bytes) -> Mapping[str, Any]:
+def row_of(line: bytes) -> Mapping[str, Any]:
+    """One line as a row; an empty one if it is no JSON object."""
     try:
         row = parse_json(line) if len(line) <= LOG_LINE_BYTES else None
     except ValueError:
@@ -92,66 +166,144 @@ def _row(line: bytes) -> Mapping[str, Any]:
     return row if isinstance(row, dict) else {}
 
 
-def _predict(predictor: Predictor, row: Mapping[str, Any]) -> tuple[dict[str, Any], Outcome]:
+class _Call(NamedTuple):
+    """The last call of a conversation, whose usage the Meter was not told yet."""
+
+    meter: Meter
+    request: Request
+    name: str
+    usage: Usage
+
+    def is_first_of(self, pair: Pair) -> bool:
+        """Whether this is the call that the pair begins with."""
+        own, first = self.request, pair.first
+        if (own.wire, own.provider, own.model) != (first.wire, first.provider, first.model):
+            return False
+        reported = (self.usage.input, self.usage.output, self.usage.reasoning)
+        return reported == (pair.usage.input, pair.usage.output, pair.usage.reasoning)
+
+
+class Replay:
+    """Replays recorded calls through a Meter, as a loop would that asks before each request and tells it each usage.
+
+    The calls of a conversation teach its later ones (unless ``learns`` is false) and no others. A call's own usage is
+    not looked at before its prediction is made.
+    """
+
+    def __init__(self, estimator: Estimator = "auto", *, learns: bool = True) -> None:
+        Meter(estimator=estimator)  # raises for an estimator that is not there, which a row would hide
+        self._estimator = estimator
+        self._learns = learns
+        self._last: dict[tuple[str, ...], _Call] = {}
+        self._pairs = 0
+
+    def call(self, request: Request) -> Meter:
+        """A Meter that is asked about a request which nothing came before."""
+        meter = Meter(estimator=self._estimator)
+        meter.before(request)
+        return meter
+
+    def pair(self, pair: Pair) -> Prediction:
+        """The input of a pair's second call."""
+        self._pairs += 1
+        first = self._first_call(pair)
+        meter = first.meter
+        meter.after(first.name, pair.usage, Message(id=f"{self._pairs}:said", role="assistant", parts=pair.answer))
+        if not self._learns:
+            meter.apply(NOTHING_LEARNT)
+        messages = [*first.request.messages]
+        if pair.returned:
+            messages.append(Message(id=f"{self._pairs}:answer", role="assistant", parts=pair.returned))
+        messages += [replace(message, id=f"{self._pairs}:{message.id}") for message in pair.new]
+        request = replace(pair.second, messages=tuple(messages))
+        reading = meter.before(request)
+        self._last[pair.conversation] = _Call(meter, request, reading.call, pair.reported)
+        used = reading.used
+        if pair.usage.input is None:  # then nothing is known of what the log does not hold
+            used = replace(used, low=0, high=used.tokens * 4 + 10_000)
+        return Prediction(used.tokens, used.low, used.high, pair.truth, pair.growth)
+
+    def _first_call(self, pair: Pair) -> _Call:
+        """The first call of a pair: the conversation's last one, or a new one that knows what was learnt so far."""
+        last = self._last.pop(pair.conversation, None)
+        if last is not None and last.is_first_of(pair):
+            return last
+        calibration = None
+        if last is not None and self._learns:
+            last.meter.after(last.name, last.usage)
+            calibration = last.meter.calibration
+        meter = Meter(estimator=self._estimator, calibration=calibration)
+        reading = meter.before(pair.first)
+        return _Call(meter, pair.first, reading.call, pair.usage)
+
+
+def _predict(replay: Replay, row: Row) -> tuple[dict[str, object], Outcome]:
     if not row:
-        return {"id": "", **_numbers(UNREADABLE)}, Outcome(UNREADABLE, (), {})
-    names = {"id": row.get("id")} if recordings.is_pair(row) else {"src": row.get("src"), "idx": row.get("idx")}
+        return {"id": ""}, Outcome(UNREADABLE, ())
+    has_two_calls = is_pair(row)
+    names = {"id": row.get("id")} if has_two_calls else {"src": row.get("src"), "idx": row.get("idx")}
     try:
-        prediction, groups = _pair(predictor, row) if recordings.is_pair(row) else _call(predictor, row)
-        others = {name: formula(row) for name, formula in FORMULAS.items()} if groups else {}
+        outcome = _of_pair(replay, row) if has_two_calls else _of_call(replay, row)
     except Exception:  # noqa: BLE001 - the contract: no row, whatever is in it, makes the command fail
-        prediction, groups, others = plain(row), (), {}
-    return {**names, **_numbers(prediction)}, Outcome(prediction, groups, others)
+        outcome = Outcome(plain(row), ())
+    return names, outcome
 
 
-def _numbers(prediction: Prediction) -> dict[str, int]:
-    return {"predicted": prediction.predicted, "low": prediction.low, "high": prediction.high}
+def _of_pair(replay: Replay, row: Row) -> Outcome:
+    pair = pair_of(row)
+    return Outcome(replay.pair(pair), pair_groups(pair))
 
+
+def _of_call(replay: Replay, row: Row) -> Outcome:
+    used = replay.call(request_of(row)).reading().used
+    made = Prediction(used.tokens, used.low, used.high, truth_of(row))
+    return Outcome(made, _call_groups(row, made))
+
+
+def plain(row: Row) -> Prediction:
+    """The last total, where it can be read, and a quarter of the characters: for a row nothing else understands."""
+    used = row.get("usage_a")
+    counts = [used.get(key) for key in ("input", "output")] if isinstance(used, Mapping) else []
+    total = sum(each for each in counts if isinstance(each, int) and 0 <= each < LARGEST)
+    texts = texts_of(row, "new" if total else "atoms")
+    estimate = total + sum(map(len, texts)) // 4
+    return Prediction(estimate, estimate // 4, estimate * 4 + 10_000)
+
+
+# -- the table --
 
 API: Final = "API recordings"
 AGENTS: Final = "agent sessions"
 PLACEHOLDERS: Final = "output placeholders"
 FIRST: Final = "first call"
-
-
-def _pair(predictor: Predictor, row: Mapping[str, Any]) -> tuple[Prediction, tuple[str, ...]]:
-    pair = recordings.pair_of(row)
-    return predictor.pair(pair), pair_groups(pair)
-
-
-def _call(predictor: Predictor, row: Mapping[str, Any]) -> tuple[Prediction, tuple[str, ...]]:
-    prediction = predictor.call(row)
-    return prediction, _call_groups(row, prediction)
+FURTHER: Final = "further calls"
 
 
 def pair_groups(pair: Pair) -> tuple[str, ...]:
     """The groups of the table that a pair counts in."""
-    if not pair.truth or pair.first.input is None:
+    if not pair.truth or pair.usage.input is None:
         return ()
     kind = API if pair.kind == "cassette" else AGENTS
     groups = [f"{kind}, all"]
-    if pair.clean and not (pair.media and kind == API):
+    if pair.is_clean and not (pair.has_media and kind == API):
         groups.append(f"{kind}, clean")
-    if pair.placeholder:
+    if pair.usage.placeholder:
         groups.append(PLACEHOLDERS)
     return tuple(groups)
 
 
-def _call_groups(row: Mapping[str, Any], prediction: Prediction) -> tuple[str, ...]:
-    atoms = row.get("atoms")
-    held = atoms if isinstance(atoms, list) else []
-    kinds = {atom["k"] for atom in held if isinstance(atom, Mapping) and isinstance(atom.get("k"), str)}
-    if row.get("is_b") or not prediction.truth or kinds & (recordings.MEDIA | recordings.OPAQUE):
+def _call_groups(row: Row, prediction: Prediction) -> tuple[str, ...]:
+    if row.get("is_b") or not prediction.truth or kinds_of(row) & (MEDIA | OPAQUE):
         return ()
     wire = str(row.get("api"))
     provider = str(row.get("provider"))
-    name = {"messages": "Anthropic", "generateContent": "Gemini"}.get(wire)
+    name = {"messages": "Anthropic", "generateContent": "Gemini"}.get(wire, "others")
     if provider in {"openai", "azure"} and wire in {"chat", "responses"}:
         name = f"OpenAI {wire}"
-    return (FIRST, f"{FIRST}, {name or 'others'}")
+    return (FIRST, f"{FIRST}, {name}")
 
 
-OVER_GROWTH: Final = frozenset({f"{AGENTS}, clean", PLACEHOLDERS})
+OVER_GROWTH: Final = frozenset({f"{AGENTS}, clean", PLACEHOLDERS, FURTHER})
 """Groups whose error is given as a share of the growth; the others' as a share of the input."""
 
 
@@ -167,7 +319,7 @@ def table(outcomes: Sequence[Outcome]) -> list[str]:
         lines.append(f"{name}: {len(rows)} rows, |error| as % of {unit}")
         lines.append(f"  {'':28}{'median':>9}{'p90':>9}{'p95':>9}{'tokens':>9}{'rows':>7}")
         lines.append(_line("ullage", [(each, float(each.prediction.predicted)) for each in rows], unit))
-        for formula in FORMULAS:
+        for formula in rows[0].others:
             known = [(each, value) for each in rows if (value := each.others.get(formula)) is not None]
             if known:
                 lines.append(_line(formula, known, unit))

@@ -59,10 +59,10 @@ def parser() -> argparse.ArgumentParser:
     about = "show what was learnt about each model from logs, or what is stored"
     calibration = commands.add_parser("calibration", help=about, description=_sentence(about), allow_abbrev=False)
     _describe_calibration(calibration)
-    about = "predict the calls of a recording and show how far off the predictions are"
+    about = "replay a recorded session call by call and show how far off the predictions are"
     evaluate = commands.add_parser("evaluate", help=about, description=_sentence(about), allow_abbrev=False)
-    evaluate.add_argument("file", metavar="FILE", help="recorded pairs or calls, JSON lines, plain or .gz")
-    evaluate.add_argument("--predictions", required=True, metavar="OUT", help="where to write one prediction a line")
+    evaluate.add_argument("file", metavar="FILE", help="a session log, or recorded calls as JSON lines, plain or .gz")
+    evaluate.add_argument("--predictions", metavar="OUT", help="where to write one prediction a line")
     _add_estimator(evaluate)
     about = "ask a model one question and show what the answer cost and what the window holds after it"
     ask = commands.add_parser("ask", help=about, description=_sentence(about), allow_abbrev=False)

@@ -36,6 +36,8 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     stream: bool = False
     label: str = ""
     spread: float = 0.0
+    edited: float = 0.0
+    """Tokens by which the answer as it is sent back exceeds the answer that the usage tells of."""
 
 
 class Since(msgspec.Struct, frozen=True, kw_only=True):

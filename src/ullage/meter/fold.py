@@ -40,7 +40,7 @@ from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, step_o
 from ullage.meter.carried import Carried
 from ullage.meter.clearing import cleared
 from ullage.meter.departed import Changed, Departed
-from ullage.meter.forecast import Forecaster
+from ullage.meter.forecast import LEAST_CHANGE_DOUBT, Forecaster
 from ullage.meter.growth import NOTHING_COUNTED
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.measured import Measured
@@ -51,6 +51,7 @@ from ullage.meter.track import Step
 from ullage.meter.view import Entry, View
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import calibration_from_json
+from ullage.tokens.tools import read_answer_format
 from ullage.usage import Usage
 
 NO_USAGE = "the last call reported no usage"
@@ -181,6 +182,8 @@ class Fold(State):
         self._count_fixed()
 
     def _params(self, event: ParamsChanged) -> None:
+        if read_answer_format(event.params) != read_answer_format(self.params):
+            self.history_doubt = math.hypot(self.history_doubt, LEAST_CHANGE_DOUBT)
         self.params = event.params
         self._count_fixed()
 
@@ -265,6 +268,7 @@ class Fold(State):
             self.since = self.since.minus(old).plus(entry)
         elif self.is_output(message):
             self.output = entry
+            self._note_edit(old, entry)
         else:
             self.output, self.output_left = None, True
             self.since = self.since.plus(entry)
@@ -273,6 +277,13 @@ class Fold(State):
         else:
             self._recarry()
         return entry
+
+    def _note_edit(self, old: Entry, new: Entry) -> None:
+        """Take down that the application sends an answer back otherwise than it came."""
+        before, after = old.cost.answer, new.cost.answer
+        if self.anchor is not None and before is not None and after is not None:
+            edited = self.forecaster.edited(self.anchor, before, after)
+            self.anchor = replace(self.anchor, edited=edited)
 
     def _leave(self, message_id: str, *, quiet: bool = False) -> Entry | None:
         """Take a message out of view. ``quiet`` when it was summarised: a turn that it began stays begun."""

@@ -18,8 +18,7 @@ from ullage.meter.carried import Carried
 from ullage.meter.cost import MessageCost, message_cost
 from ullage.meter.growth import NOTHING_COUNTED, Answer, Counted, Situation
 from ullage.meter.interval import expected, half_widths
-from ullage.meter.opening_interval import Situation as Content
-from ullage.meter.opening_interval import opening_interval
+from ullage.meter.opening import OpeningContent, opening_interval
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
 from ullage.tokens.calibration import NOTHING_LEARNT, Calibration, Learnt
@@ -28,7 +27,7 @@ from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.observation import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
 from ullage.tokens.template import Template, template_for
-from ullage.tokens.text import counter_for
+from ullage.tokens.text import TextCounter, counter_for
 from ullage.tokens.tools import NO_TOOLS, ToolsCost, answer_tokens, read_answer_format, read_choice, tools_cost
 from ullage.usage import Usage
 
@@ -41,7 +40,8 @@ REMOVAL_DOUBT = 0.05
 NOTHING_SHOWN = Answer()
 
 CHANGE_DOUBT = 0.15
-"""The same for a changed system prompt or changed tools."""
+LEAST_CHANGE_DOUBT = 170.0
+"""The same for a changed system prompt or changed tools, and the tokens that any such change may be off by."""
 
 
 class Fixed(NamedTuple):
@@ -62,15 +62,33 @@ TURNED: Final = "Here earlier reasoning is counted the other way round than the 
 """The note of a reading whose conversation has shown a reasoning rule to be otherwise."""
 
 
+class FittedEstimator:
+    """A counter and families in the place of those that are built in, such as ones fitted to fewer recordings."""
+
+    def __init__(self, counter: TextCounter, find_family: Callable[[str, str, str], Family]) -> None:
+        self.counter = counter
+        self.find_family = find_family
+
+    def __call__(self, text: str) -> float:
+        return self.counter.count(text, "")
+
+
 class Forecaster:
     """The estimators of one model over one wire at one provider."""
 
     def __init__(self, wire: str, provider: str, model: str, estimator: str | Callable[[str], float]) -> None:
         self.wire, self.provider, self.model = wire, provider, model
-        self.counter = counter_for(estimator)
-        plain = callable(estimator) or estimator in BY_NAME_ALONE
-        self.family: Family = PLAIN if plain else family_for(wire, provider, model)
-        self.template: Template = PLAIN_TEMPLATE if plain else template_for(wire, provider, model)
+        self.family: Family = PLAIN
+        self.template: Template = PLAIN_TEMPLATE
+        if isinstance(estimator, FittedEstimator):
+            self.counter = estimator.counter
+            self.family = estimator.find_family(wire, provider, model)
+            self.template = template_for(wire, provider, model)
+        else:
+            self.counter = counter_for(estimator)
+            if not callable(estimator) and estimator not in BY_NAME_ALONE:
+                self.family = family_for(wire, provider, model)
+                self.template = template_for(wire, provider, model)
         self.unseen = replace(self.family, recounts=False)
         """The family for an answer that nobody has shown: its output is all there is to go by."""
         self.media_rule = media_rule_for(wire, provider, model)
@@ -192,6 +210,19 @@ class Forecaster:
             return NOTHING_COUNTED
         return growth.counted_for(self._growth_anchor(usage, answer), self.family)
 
+    def edited(self, anchor: Anchor, before: Answer, after: Answer) -> float:
+        """``Anchor.edited`` once the answer ``before`` is sent back as ``after``.
+
+        The difference is that of what is visible, and the reasoning that only the parts that left gave away.
+        """
+        family, usage = self.family, anchor.usage
+        if usage.answer is None:
+            return 0.0
+        grown = anchor.edited + after.visible(family) - before.visible(family)
+        hidden = growth.hidden_reasoning(self._growth_anchor(usage, before, anchor.edited), family)
+        still_hidden = growth.hidden_reasoning(self._growth_anchor(usage, after, grown), family)
+        return grown - (hidden - still_hidden)
+
     # -- the forecast --
 
     def opening(
@@ -199,7 +230,7 @@ class Forecaster:
     ) -> Forecast:
         """A request before which nothing was reported. ``missing`` names what was never shown, for a note."""
         exact = max(0.0, fixed.tokens + messages + earlier)
-        situation = Content(
+        content = OpeningContent(
             stratum=self.template.stratum,
             tokens=exact,
             tools=fixed.tools.tokens - fixed.tools.hosted,
@@ -208,7 +239,7 @@ class Forecaster:
             media=media,
             history=history,
         )
-        low, high = opening_interval(situation, is_exact=self.counter.name == "bpe")
+        low, high = opening_interval(content, is_exact=self.counter.name == "bpe")
         tokens = round(exact)
         return Forecast(
             tokens=tokens,
@@ -262,16 +293,12 @@ class Forecaster:
             changed, gone = changed - gone, 0.0
         exact = max(0.0, estimate.exact - anchor.input + held)
         tokens, low, high = round(exact), estimate.low, estimate.high
-        if moved or changed or removed or anchor.spread:
+        if moved or changed or removed or doubt or anchor.spread:
             left = max(0.0, anchor.input - removed)
-            low, high = _wider(
-                estimate,
-                exact,
-                moved,
-                hypot(
-                    CHANGE_DOUBT * changed, REMOVAL_DOUBT * min(abs(removed), left), anchor.spread * anchor.input, doubt
-                ),
-            )
+            of_change = hypot(CHANGE_DOUBT * changed, LEAST_CHANGE_DOUBT) if changed else 0.0
+            of_removal = REMOVAL_DOUBT * min(abs(removed), left)
+            further = hypot(of_change, of_removal, anchor.spread * anchor.input, doubt)
+            low, high = _wider(estimate, exact, moved, further)
         return Forecast(
             tokens=tokens,
             low=max(0, min(low, tokens)),
@@ -317,6 +344,8 @@ class Forecaster:
         last = 0.0 if shown.degraded else self._last_hidden(before)
         is_kept = shown.reasoning_kept > 0
         widths = expected(shown.doubt)
+        is_disturbed = before.removed or before.changed or before.anchor.label or shown.doubt.has_items
+        is_disturbed = bool(is_disturbed) or before.anchor.usage.placeholder
         observation = Observation(
             content=before.since.added.text + bare.counted.text,
             residual=actual - bare.exact - moved,
@@ -332,7 +361,7 @@ class Forecaster:
             otherwise=-left if begins else last if is_kept else -last,
             rule=shown.rule,
             kind=before.since.kind,
-            sound=not (before.removed or before.changed or before.anchor.label or before.since.added.media),
+            sound=not (is_disturbed or before.since.added.media),
             is_known=self.family.is_known,
         )
         return calibration.learn(self.provider, self.model, observation)
@@ -376,25 +405,24 @@ class Forecaster:
         else:
             usage = anchor.usage
             sent = self.sent_back(output, policy, usage, begins_turn=begins)
-        base = growth.Anchor(
+        base = with_changes(
+            self._growth_anchor(usage, answer or NOTHING_SHOWN, 0.0 if output_left else anchor.edited),
             input=anchor.input,
-            output=usage.answer,
-            reasoning=usage.reasoning,
-            answer=answer or NOTHING_SHOWN,
-            placeholder=usage.placeholder,
             stream=anchor.stream,
             sent_back=sent,
         )
         learnt = calibration.of(self.provider, self.model) if calibration.models else NOTHING_LEARNT
         return growth.next_input(base, since.added, situation, self.family if answer else self.unseen, learnt)
 
-    def _growth_anchor(self, usage: Usage, answer: Answer) -> growth.Anchor:
+    def _growth_anchor(self, usage: Usage, answer: Answer, edited: float = 0.0) -> growth.Anchor:
+        output = None if usage.answer is None else usage.answer + edited
         return growth.Anchor(
             input=usage.context or 0,
-            output=usage.answer,
+            output=output,
             reasoning=usage.reasoning,
             answer=answer,
             placeholder=usage.placeholder,
+            edited=edited != 0,
         )
 
 

@@ -84,12 +84,14 @@ class Answer(msgspec.Struct, frozen=True):
     """Reasoning parts, those without text included."""
     opaque_size: int = 0
     """Characters of the reasoning's signatures and encrypted content."""
+    items: int = 0
+    """The provider's own items, such as calls and results of its tools. The next request holds what they brought."""
 
     @classmethod
     def of(cls, parts: Iterable[Part], family: Family, counter: TextCounter) -> Answer:
         """The answer that these parts are."""
         text = names = arguments = reasoned = 0.0
-        calls = parameters = thoughts = opaque = 0
+        calls = parameters = thoughts = opaque = items = 0
         for part in parts:
             if isinstance(part, ToolCallPart):
                 calls += 1
@@ -103,7 +105,9 @@ class Answer(msgspec.Struct, frozen=True):
                 reasoned += text_tokens(part.text, family, counter)
             elif isinstance(part, TextPart):
                 text += text_tokens(part.text, family, counter)
-        return cls(text, names, arguments, calls, parameters, reasoned, thoughts, opaque)
+            elif isinstance(part, ProviderItem):
+                items += 1
+        return cls(text, names, arguments, calls, parameters, reasoned, thoughts, opaque, items)
 
     def visible(self, family: Family) -> float:
         """Tokens of the answer without its reasoning, as output."""
@@ -172,6 +176,8 @@ class Added(msgspec.Struct, frozen=True):
             for part in message.parts:
                 if isinstance(part, ImagePart | FilePart):
                     seen.add(part, media(part, False), in_result=False)
+                elif isinstance(part, ProviderItem):
+                    seen.over += UNKNOWN_ITEM
             text = Answer.of(message.parts, family, counter).visible(family)
             return cls(text, 0.0, seen.tokens, 0, 0, seen.under, seen.over)
         text = names = 0.0
@@ -232,23 +238,17 @@ class Added(msgspec.Struct, frozen=True):
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):
-    """The last call: its usage as reported (``None`` is unknown), and what its answer is made of.
-
-    ``earlier`` are the tokens of reasoning from earlier calls of the same turn that ``input`` holds, and ``counted``
-    the answers that these rest on.
-    """
+    """The last call: its usage as reported (``None`` is unknown), and what its answer is made of."""
 
     input: int
-    output: int | None = None
+    output: float | None = None
     reasoning: int | None = None
     answer: Answer = Answer()
-    earlier: float = 0.0
-    counted: Counted = NOTHING_COUNTED
     stream: bool = False
     sent_back: SentBack = "yes"
     placeholder: bool = False
-    echo: Answer | None = None
-    """What is sent back of the answer, where that is not the answer as it came."""
+    edited: bool = False
+    """Whether the answer goes back otherwise than it came."""
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,16 +261,10 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     tool_turn: bool = False
     kind: str = ""
     """What is added, where messages of its kind have an offset of their own: the names of the tools that answered."""
-    changed: float = 0.0
-    """Tokens by which system prompt and tools are estimated to differ from the last call's."""
     counted: Counted = NOTHING_COUNTED
     """The answers that a change of earlier reasoning rests on, where the caller takes it into account itself."""
-    altered: bool = False
-    """Whether system prompt, tools or parameters are not those of the last call."""
     exact_text: bool = False
     """Whether text was counted with the provider's own tokenizer."""
-    disturbed: bool = False
-    """Whether something is in play that can't be counted: server tools, unknown items, compaction in between."""
 
     def rule(self, stream: bool) -> ReasoningRule:
         """The reasoning rule that holds here."""
@@ -294,8 +288,6 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of the last answer in the next input, reasoning included."""
     reasoning_kept: float
     """Of these, hidden reasoning."""
-    reasoning_left: float
-    """Reasoning of earlier calls that leaves with the begin of a turn."""
     added: float
     degraded: bool = False
     """True where the output was no count and the answer had to be estimated."""
@@ -349,32 +341,28 @@ def next_input(
     if not added.names and added.results == anchor.answer.calls:
         added = replace(added, names=anchor.answer.names)
     answer = _Kept(0.0) if family.forgets and begins else _answer_kept(anchor, family, hidden, kept=kept)
-    left = 0.0 if kept or not begins else anchor.earlier
     counted = answer.counted + situation.counted
-    if left:
-        counted += anchor.counted
     content = added.text + counted.text
     row = terms(content, results=added.results, is_user=begins, calls=counted.calls)
     correction = learnt.correction(row, kind=situation.kind)
     framing = family.framing_for(kept=kept)
     wrapped = added.tokens(family, kept=kept) + framing.step
-    grown = wrapped + correction.tokens + situation.changed
-    exact = max(0.0, anchor.input + answer.tokens - left + grown)
+    grown = wrapped + correction.tokens
+    exact = max(0.0, anchor.input + answer.tokens + grown)
     doubt = Doubt(
         content=content,
         exact_text=situation.exact_text,
         media_under=added.under,
         media_over=added.over,
         answer=answer.guessed,
-        hidden=hidden + anchor.earlier if begins else hidden,
+        hidden=hidden,
         results=added.results,
         rule_n=rule.n,
         known=family.is_known,
         framing_n=framing.n,
         placeholder=answer.placeholder,
-        altered=situation.altered,
-        disturbed=situation.disturbed,
-        edited=anchor.echo is not None,
+        has_items=anchor.answer.items > 0,
+        edited=anchor.edited,
         begins_turn=begins,
         size=exact,
         scale_below=learnt.below,
@@ -389,7 +377,6 @@ def next_input(
         exact=exact,
         answer_kept=answer.tokens,
         reasoning_kept=answer.hidden,
-        reasoning_left=left,
         added=grown,
         degraded=answer.placeholder,
         flipped=flipped,
@@ -397,11 +384,6 @@ def next_input(
         counted=counted,
         doubt=doubt,
     )
-
-
-def with_bounds(estimate: Estimate, *, low: int, high: int) -> Estimate:
-    """The estimate with an interval of the caller's own."""
-    return replace(estimate, low=min(low, estimate.tokens), high=max(high, estimate.tokens))
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -415,22 +397,21 @@ class _Kept(msgspec.Struct, frozen=True):
 
 def _answer_kept(anchor: Anchor, family: Family, hidden: float, *, kept: bool) -> _Kept:
     """Tokens of the last answer in the next input."""
-    sent = anchor.answer.visible(family) if anchor.echo is None else anchor.echo.visible(family)
     visible = anchor.answer.visible(family)
     output = anchor.output
     bare = family.answering.n == 0
     if output is None or anchor.placeholder or (not bare and output < PLACEHOLDER_SHARE * visible - RECOUNT_SLACK):
         thought = thought_tokens(anchor.answer, family) if kept else 0.0
-        return _Kept(sent + thought, thought, sent + thought, True, Counted.of(anchor.echo or anchor.answer))
+        return _Kept(visible + thought, thought, visible + thought, True, Counted.of(anchor.answer))
     if family.recounts and not anchor.answer.thoughts and not anchor.reasoning:
         if abs(output - visible) > max(RECOUNT_SLACK, RECOUNT_SHARE * visible):
-            return _Kept(sent, 0.0, sent, counted=Counted.of(anchor.echo or anchor.answer))
-        return _Kept(output + (sent - visible))
+            return _Kept(visible, 0.0, visible, counted=Counted.of(anchor.answer))
+        return _Kept(output)
     if kept:
-        return _Kept(output + (sent - visible), hidden)
+        return _Kept(output, hidden)
     guessed = visible if not anchor.reasoning and hidden else 0.0
     counted = counted_for(anchor, family) if hidden else NOTHING_COUNTED
-    return _Kept(output - hidden + (sent - visible), 0.0, guessed, counted=counted)
+    return _Kept(output - hidden, 0.0, guessed, counted=counted)
 
 
 def thought_tokens(answer: Answer, family: Family) -> float:

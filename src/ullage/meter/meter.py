@@ -386,11 +386,22 @@ class Meter:
             if old is not new and not same_content(old, new):
                 break
             same += 1
+        if same == len(held) - 1 < len(messages) and self._is_edited(held[same], messages[same]):
+            self._replace(held[same], messages[same])
+            same += 1
         if same < len(held):
             self._diverge(held, messages, same)
             return
         for message in messages[same:]:
             self._emit(MessageAdded(message=self._as_output(message)))
+
+    def _is_edited(self, held: Message, sent: Message) -> bool:
+        """Whether the application sends the last call's answer back otherwise than it came."""
+        return self._fold.is_output(held) and held.role == sent.role
+
+    def _replace(self, old: Message, new: Message) -> None:
+        changed = msgspec.structs.replace(new, id=old.id, revision=old.revision + 1, call=old.call)
+        self._emit(MessageReplaced(message=changed))
 
     def _diverge(self, held: list[Message], messages: tuple[Message, ...], same: int) -> None:
         """The request is no extension: edits in place, a shorter history, or another one."""
@@ -401,11 +412,7 @@ class Meter:
         gone, come = old_tail[: len(old_tail) - kept], new_tail[: len(new_tail) - kept]
         if len(gone) == len(come):
             for old, new in zip(gone, come, strict=True):
-                self._emit(
-                    MessageReplaced(
-                        message=msgspec.structs.replace(new, id=old.id, revision=old.revision + 1, call=old.call)
-                    )
-                )
+                self._replace(old, new)
         elif kept and len(come) <= 1:
             self._emit(
                 CompactionCommitted(

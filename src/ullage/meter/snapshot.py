@@ -38,7 +38,7 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
 
-MADE_BY: Final = "meter-5"
+MADE_BY: Final = "meter-6"
 """Names the code that can read a checkpoint. Raised when the layout or what the fold makes of events changes. That it
 counts alike is found out by a trial when one is loaded, since that depends on the model and the estimator."""
 

@@ -68,7 +68,8 @@ class State:
         self.removed = 0.0
         self.partial = False
         self.history_doubt = 0.0
-        """Tokens of history from before the log that may or may not have left with a compaction."""
+        """Tokens that may have changed unseen: history from before the log that a compaction may have taken with it,
+        and the format of the answer, which some providers charge."""
         self.unlogged: float | None = None
         """Tokens the first actual held beyond what the events explain."""
         self.first_messages = 0.0

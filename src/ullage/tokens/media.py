@@ -2,7 +2,7 @@
 
 Two encodings of the same pixels cost the same. Where the dimensions are unknown the documented cap of the model is
 taken, so that a trigger errs on the safe side. Each rule names its source; ``n`` in a comment counts recorded requests
-that came out within 2 % of it. ``raw_base64`` is for proxies that bill the encoded bytes as text.
+that came out within 2 % of it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from ullage.messages import FilePart, ImagePart
-
-RAW_BASE64_RATIO: Final = 4 / 3 * 0.75
-"""Tokens per byte where base64 is billed as text: 4/3 characters a byte, 0.75 o200k tokens a character of base64."""
 
 
 class Size(NamedTuple):
@@ -243,18 +240,14 @@ def media_rule_for(wire: str, provider: str, model: str) -> MediaRule:
     return _OTHER
 
 
-def image_tokens(image: ImagePart, rule: MediaRule, *, in_result: bool = False, raw_base64: bool = False) -> float:
+def image_tokens(image: ImagePart, rule: MediaRule, *, in_result: bool = False) -> float:
     """What an image costs."""
-    if raw_base64 and image.size_bytes:
-        return image.size_bytes * RAW_BASE64_RATIO
     size = Size(image.width, image.height) if image.width and image.height else None
     return rule.image.tokens(size, image.detail) + (rule.in_result if in_result else 0.0)
 
 
-def file_tokens(file: FilePart, rule: MediaRule, *, in_result: bool = False, raw_base64: bool = False) -> float:
+def file_tokens(file: FilePart, rule: MediaRule, *, in_result: bool = False) -> float:
     """What a document, a recording or a film costs beside its text, which is counted as text."""
-    if raw_base64 and file.size_bytes:
-        return file.size_bytes * RAW_BASE64_RATIO
     extra = rule.in_result if in_result else 0.0
     family = file.mime.partition("/")[0].lower()
     if family == "audio":

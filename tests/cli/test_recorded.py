@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.importers.recordings import Row, as_json, is_pair, pair_of, request_of, tools_of, truth_of
+from ullage.cli.recorded import Row, as_json, is_call, is_pair, pair_of, request_of, tools_of, truth_of
 from ullage.messages import FilePart, ImagePart, ProviderItem, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
 PAIR: Row = {
@@ -37,6 +37,8 @@ PAIR: Row = {
 
 def test_a_pair_is_told_from_a_whole_request_by_its_fields() -> None:
     assert is_pair(PAIR)
+    assert not is_call(PAIR)
+    assert is_call({"atoms": [], "usage": {}})
     assert not is_pair({"atoms": [], "usage": {}})
 
 
@@ -45,17 +47,14 @@ def test_a_pair_reads_as_words() -> None:
     reasoning, call = pair.answer
     assert reasoning == ReasoningPart(id="answer0", opaque_size=900)
     assert call == ToolCallPart(id="answer1", call_id="c1", name="weather", arguments='{"city":"Oslo"}')
-    assert (pair.first.input, pair.first.output, pair.first.reasoning, pair.truth) == (100, 50, 20, 170)
-    assert (pair.wire, pair.provider, pair.model, pair.stream, pair.sent_back) == (
-        "responses",
-        "openai",
-        "gpt-5",
-        True,
-        "yes",
-    )
-    assert pair.call_names == {"c1": "weather"}
-    assert pair.media
-    assert pair.clean
+    assert (pair.usage.input, pair.usage.output, pair.usage.reasoning) == (100, 50, 20)
+    assert (pair.truth, pair.growth) == (170, 70)
+    first = pair.first
+    assert (first.wire, first.provider, first.model, first.stream) == ("responses", "openai", "gpt-5", True)
+    assert [message.role for message in first.messages] == ["user"]
+    assert pair.second.messages == ()
+    assert pair.has_media
+    assert pair.is_clean
 
 
 def test_what_continues_a_tool_result_or_lies_in_it_is_part_of_it() -> None:
@@ -67,12 +66,19 @@ def test_what_continues_a_tool_result_or_lies_in_it_is_part_of_it() -> None:
     assert (results.role, user.role) == ("tool", "user")
 
 
-def test_an_echo_that_differs_is_kept_beside_the_answer() -> None:
+def test_an_answer_goes_back_as_it_came_or_as_the_application_edited_it() -> None:
     echo = [{"r": "assistant", "k": "text", "t": "shortened", "m": 1}]
     pair = pair_of({**PAIR, "echo_match": False, "b_echo": echo})
-    assert pair.echo == (TextPart(id="echo0", text="shortened"),)
-    assert not pair.clean
-    assert pair_of(PAIR).echo is None
+    assert pair.returned == (TextPart(id="echo0", text="shortened"),)
+    assert not pair.is_clean
+    assert pair_of(PAIR).returned == pair_of(PAIR).answer
+
+
+def test_reasoning_that_was_not_sent_back_is_no_part_of_what_goes_back() -> None:
+    signed = [{"r": "assistant", "k": "tool_call", "t": "{}", "name": "f", "id": "c", "m": 1, "enc": 40}]
+    pair = pair_of({**PAIR, "a_response": [*PAIR["a_response"], *signed], "reasoning_sent_back": "no"})
+    assert [type(part) for part in pair.returned] == [ToolCallPart, ToolCallPart]
+    assert all(isinstance(part, ToolCallPart) and not part.opaque_size for part in pair.returned)
 
 
 @pytest.mark.parametrize(
@@ -90,22 +96,14 @@ def test_an_echo_that_differs_is_kept_beside_the_answer() -> None:
     ],
 )
 def test_what_makes_a_pair_unclean(change: Row) -> None:
-    assert not pair_of({**PAIR, **change}).clean
-
-
-def test_only_what_stands_in_the_answer_or_after_it_disturbs() -> None:
-    assert not pair_of({**PAIR, "a_atoms": [{"k": "server_tool", "t": "?"}]}).disturbed
-    assert pair_of({**PAIR, "new": [{"k": "other", "t": "?"}]}).disturbed
+    assert not pair_of({**PAIR, **change}).is_clean
 
 
 def test_both_sides_of_a_change_are_kept() -> None:
     tool = {"name": "f", "description": "", "input_schema": {"type": "object"}}
     pair = pair_of({**PAIR, "same_tools": False, "tools": [tool, tool], "a_tools": [tool], "system": "be brief"})
-    assert pair.changed is not None
-    before, after = pair.changed
-    assert (len(before.tools), len(after.tools)) == (1, 2)
-    assert before.system == after.system
-    assert pair.altered
+    assert (len(pair.first.tools), len(pair.second.tools)) == (1, 2)
+    assert pair.first.system == pair.second.system
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
-"""Rows of recorded conversations, as words: pairs of consecutive calls, and whole requests.
+"""Files of recorded model calls: two consecutive ones in a row, or one whole request.
 
-A row is one JSON object of a file of lines. Nothing in it is trusted: what is missing or of another type reads as
-absent, and a row that makes no sense still gives a (poor) value, so that every row can be answered.
+A row is one JSON object a line. It is not trusted: a missing field, or one of another type, reads as absent.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from ullage.messages import (
     ToolResultPart,
     clean_text,
 )
-from ullage.reasoning import SentBack
+from ullage.usage import Usage
 
 Row = Mapping[str, Any]
 
@@ -42,50 +41,42 @@ OPAQUE: Final = frozenset({"server_tool", "other"})
 _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
 _SAME: Final = ("same_system", "same_tools", "same_params")
 _WIRES: Final = {"chat(litellm)": "chat"}
-_SENT: Final[dict[str, SentBack]] = {"yes": "yes", "no": "no", "none": "none", "server": "server", "unknown": "unknown"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """Usage as the row holds it; ``None`` is what it doesn't say."""
-
-    input: int | None = None
-    output: int | None = None
-    reasoning: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two consecutive calls: the first with its usage and answer, and what the second sends beside that.
-
-    ``truth`` is the second's input, for learning and comparing after the prediction is made.
-    """
+    """Two consecutive calls of a conversation, as two requests, the answer between them, and the usage of both."""
 
     id: str
     kind: str
+    """Where it was recorded: ``cassette`` is an HTTP exchange, others name a program whose log it is."""
     conversation: tuple[str, ...]
-    wire: str
-    provider: str
-    model: str
-    stream: bool
-    first: Counted
-    truth: int | None
+    first: Request
+    """The first call; without its messages where the log does not hold them."""
+    usage: Usage
     answer: tuple[Part, ...]
-    echo: tuple[Part, ...] | None
-    """The answer as the second call sent it back, where that is not the answer as it came."""
-    altered: bool
+    returned: tuple[Part, ...]
+    """The answer as the second request holds it."""
     new: tuple[Message, ...]
-    call_names: Mapping[str, str]
-    sent_back: SentBack
-    user_turn: bool
-    tool_turn: bool
-    placeholder: bool
-    media: bool
-    disturbed: bool
-    """Whether the answer or what follows holds what can't be counted."""
-    clean: bool
-    changed: tuple[Request, Request] | None = None
-    """What the two calls carry beside their messages (system, tools, parameters), where it is not the same."""
+    second: Request
+    """What the second call sends beside its messages."""
+    reported: Usage
+    """The second call's usage. A prediction may not look at it."""
+    has_media: bool
+    is_clean: bool
+    """Whether nothing happened between the calls that the row does not hold."""
+
+    @property
+    def truth(self) -> int | None:
+        """The input of the second call."""
+        return self.reported.input
+
+    @property
+    def growth(self) -> int | None:
+        """By how much that exceeds the input of the first call."""
+        if self.reported.input is None or self.usage.input is None:
+            return None
+        return self.reported.input - self.usage.input
 
 
 def is_pair(row: Row) -> bool:
@@ -93,53 +84,74 @@ def is_pair(row: Row) -> bool:
     return "usage_b" in row or "new" in row or "a_response" in row
 
 
+def is_call(row: Row) -> bool:
+    """Whether a row is a whole request."""
+    return "atoms" in row
+
+
+def kinds_of(row: Row) -> set[str]:
+    """The kinds of content that a whole request holds."""
+    return {_kind(atom) for atom in _atoms(row.get("atoms"))}
+
+
+def texts_of(row: Row, *keys: str) -> Iterable[str]:
+    """Every text and name in these fields of a row."""
+    for atom in (atom for key in keys for atom in _atoms(row.get(key))):
+        yield from (text for text in (atom.get("t"), atom.get("name")) if isinstance(text, str))
+
+
 def pair_of(row: Row) -> Pair:
     """The pair that a row describes."""
-    model = _text(row.get("model")) or _text(row.get("model_resp"))
-    answer = _atoms(row.get("a_response"))
+    answered = _atoms(row.get("a_response"))
     new = _atoms(row.get("new"))
-    seen = [*answer, *new, *_atoms(row.get("a_atoms")), *_atoms(row.get("b_echo"))]
-    opaque = any(_kind(atom) in OPAQUE for atom in seen)
-    disturbed = any(_kind(atom) in OPAQUE for atom in (*answer, *new)) or bool(row.get("compacted"))
-    media = any(_kind(atom) in MEDIA for atom in seen)
-    parts = _parts(answer, "answer")
-    edited = row.get("echo_match") is False and isinstance(row.get("b_echo"), list)
+    before = _atoms(row.get("a_atoms"))
+    seen = {_kind(atom) for atom in (*answered, *new, *before, *_atoms(row.get("b_echo")))}
+    is_placeholder = bool(row.get("output_placeholder"))
+    answer = _parts(answered, "answer")
+    first, second = _requests(row)
     return Pair(
         id=_text(row.get("id")),
         kind=_text(row.get("kind")),
         conversation=tuple(_text(row.get(key)) for key in ("kind", "source", "conv")),
-        wire=_WIRES.get(_text(row.get("api")), _text(row.get("api"))),
-        provider=_text(row.get("provider")),
-        model=model,
-        stream=bool(row.get("stream_a")),
-        first=_counted(row.get("usage_a")),
-        truth=_counted(row.get("usage_b")).input,
-        answer=parts,
-        echo=_parts(_atoms(row.get("b_echo")), "echo") if edited else None,
-        altered=any(row.get(key) is False for key in _SAME),
+        first=first,
+        usage=msgspec.structs.replace(_usage(row.get("usage_a")), placeholder=is_placeholder),
+        answer=answer,
+        returned=_returned(row, answer),
         new=_messages(new, "new"),
-        call_names={part.call_id: part.name for part in parts if isinstance(part, ToolCallPart)},
-        sent_back=_SENT.get(_text(row.get("reasoning_sent_back")), "unknown"),
-        user_turn=bool(row.get("user_turn")),
-        tool_turn=bool(row.get("tool_turn")),
-        placeholder=bool(row.get("output_placeholder")),
-        media=media,
-        disturbed=disturbed,
-        clean=not opaque and _is_clean(row),
-        changed=_changed(row),
+        second=second,
+        reported=_usage(row.get("usage_b")),
+        has_media=bool(seen & MEDIA),
+        is_clean=not seen & OPAQUE and _is_clean(row),
     )
 
 
-def _changed(row: Row) -> tuple[Request, Request] | None:
+def _returned(row: Row, answer: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The answer as the application sent it back: edited, or without its reasoning."""
+    if row.get("echo_match") is False and isinstance(row.get("b_echo"), list):
+        answer = _parts(_atoms(row.get("b_echo")), "echo") or answer
+    if row.get("reasoning_sent_back") != "no":
+        return answer
+    kept: list[Part] = []
+    for part in answer:
+        if isinstance(part, ToolCallPart):
+            kept.append(msgspec.structs.replace(part, opaque_size=0))
+        elif not isinstance(part, ReasoningPart):
+            kept.append(part)
+    return tuple(kept)
+
+
+def _requests(row: Row) -> tuple[Request, Request]:
+    """Both requests; the second is without messages, and in what is the same for both it is as the first."""
+    model = _text(row.get("model")) or _text(row.get("model_resp"))
+    after = {key: row.get(key) for key in ("api", "provider", "system", "tools")} | {"model": model}
+    before = after | {"params": row.get("params_a"), "stream": row.get("stream_a"), "atoms": row.get("a_atoms")}
     if all(row.get(key) is not False for key in _SAME):
-        return None
-    after = {"api": row.get("api"), "provider": row.get("provider"), "model": row.get("model")}
-    after |= {"system": row.get("system"), "tools": row.get("tools"), "params": row.get("params_b")}
-    before = after | {"params": row.get("params_a")}
+        first = request_of(before)
+        return first, msgspec.structs.replace(first, messages=())
     for key in ("system", "tools"):
         if row.get(f"a_{key}") is not None:
             before[key] = row[f"a_{key}"]
-    return request_of(before), request_of(after)
+    return request_of(before), request_of(after | {"params": row.get("params_b")})
 
 
 def _is_clean(row: Row) -> bool:
@@ -170,7 +182,7 @@ def request_of(row: Row) -> Request:
 
 def truth_of(row: Row) -> int | None:
     """The input that a whole request was charged; ``None`` when it is not known."""
-    return _counted(row.get("usage")).input
+    return _usage(row.get("usage")).input
 
 
 def as_json(value: object) -> str:
@@ -233,10 +245,10 @@ def _schema(inner: Mapping[str, Any]) -> object:
     return {"type": "object", "properties": fields} if isinstance(fields, Mapping) else {}
 
 
-def _counted(usage: object) -> Counted:
+def _usage(usage: object) -> Usage:
     if not isinstance(usage, Mapping):
-        return Counted()
-    return Counted(
+        return Usage()
+    return Usage(
         input=_number(usage.get("input")) or None,
         output=_number(usage.get("output")),
         reasoning=_number(usage.get("reasoning")),
