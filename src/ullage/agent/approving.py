@@ -1,4 +1,4 @@
-"""Approvals as values: the digest of a call, and what a model is told of a call that was not allowed. Pure."""
+"""The digest of a call for its approval, and the texts that tell the model about a denied call. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REFUSED_BY_A_RULE: Final = "Refused by a rule of this program, without asking a 
 
 
 def digest_of(name: str, arguments: str) -> str:
-    """Names one exact call: the SHA-256 of the tool's name and the argument bytes, in hexadecimal.
+    """Identifies one exact call: the SHA-256 of the tool's name and the argument bytes, in hexadecimal.
 
     The name's length comes first, so that no byte of the arguments can pass for one of the name.
     """

@@ -1,7 +1,7 @@
-"""The events that close what was left open, so that the next request is valid and says what is known.
+"""The events that close unfinished work, so that the next request is valid and tells the model what is known.
 
-Ids and texts are made from the call alone: closing twice, or after a restart, gives the same, and the provider's cache
-of the prefix holds.
+Ids and texts depend on the call alone: closing twice, or after a restart, gives the same events, and the provider's
+cache of the prefix stays valid.
 """
 
 from __future__ import annotations
@@ -50,48 +50,45 @@ def result_of(call: OpenCall, text: str, *, is_error: bool = True) -> Message:
 
 
 def closed(calls: Iterable[OpenCall], outcome: ToolOutcome, why: str) -> list[Event]:
-    """Each call ended without having run, or without anybody knowing how."""
+    """Ends each call with this outcome and this text as its result."""
     events: list[Event] = []
     for call in calls:
-        text = f"{why} The reason given: {call.note}" if call.note and outcome == "denied" else why
+        text = why
+        if call.note and outcome == "denied":
+            text = f"{why} The reason given: {call.note}"
         events += [ToolEnded(call_id=call.call_id, outcome=outcome), MessageAdded(message=result_of(call, text))]
     return events
 
 
 class UnfinishedWork(NamedTuple):
-    """What a driver left behind: the loop, the answer as far as it came, and ids for what has to be added."""
+    """The loop as a driver left it, the partial answer, and the id of a note to the model."""
 
     loop: Loop
     partial: Message | None
     note_id: str
     usage: Usage | None = None
-    """What the call under way is taken to have used."""
+    """The estimated usage of the interrupted call."""
     side_usage: Usage | None = None
-    """The same of a call of another purpose."""
+    """The same for a side call."""
 
 
 def after_crash(left: UnfinishedWork) -> list[Event]:
-    """What closes a session whose driver died, so that its turn can go on.
+    """The events after the death of a driver, so that the turn can be resumed.
 
-    An answer under way becomes an interrupted message. Calls of tools that had been started are ``unknown`` unless
-    running them twice does no harm; those are run again. Calls that had not been started stay open where their answer
-    was whole.
+    A partial answer becomes an interrupted message. A started tool call is closed as ``unknown``, unless it is
+    idempotent: then it runs again. A call that was not started stays open if its answer is complete.
     """
-    loop, events = left.loop, _cut(left, "crash", "the program stopped", NOT_RUN_YET, CUT_BY_CRASH)
-    started = (call for call in loop.open if call.state == "started" and not call.idempotent)
-    events += closed(started, "unknown", UNKNOWN)
-    events += [
-        ToolEnded(call_id=call.call_id, outcome="unknown")
-        for call in loop.open
-        if call.state == "started" and call.idempotent
-    ]
+    events = _cut(left, "crash", "the program stopped", NOT_RUN_YET, CUT_BY_CRASH)
+    started = [call for call in left.loop.open if call.state == "started"]
+    events += closed([call for call in started if not call.idempotent], "unknown", UNKNOWN)
+    events += [ToolEnded(call_id=call.call_id, outcome="unknown") for call in started if call.idempotent]
     return events
 
 
 def after_cancel(left: UnfinishedWork, persisted: Persisted, *, returns_queue: bool) -> list[Event]:
-    """What closes a turn that somebody cancelled: nothing stays open, and what was executed stays in the history.
+    """The events that close a cancelled turn: nothing stays open, and executed calls stay in the history.
 
-    With ``returns_queue`` the messages that waited when it was asked for are handed back.
+    With ``returns_queue`` the messages that waited at the time of the cancel are handed back.
     """
     loop, events = left.loop, _cut(left, "cancelled", "", NOT_STARTED, CUT_BY_USER)
     started = [call for call in loop.open if call.state == "started"]
@@ -107,14 +104,14 @@ def after_cancel(left: UnfinishedWork, persisted: Persisted, *, returns_queue: b
 
 
 def handed_back(loop: Loop) -> list[Event]:
-    """The messages that waited when the cancel was asked for leave the queue."""
-    return [QueueLeft(message_id=one.message.id, how="returned") for one in loop.queue if not one.is_new]
+    """Removes the messages that waited at the time of the cancel from the queue."""
+    return [QueueLeft(message_id=waiting.message.id, how="returned") for waiting in loop.queue if not waiting.is_new]
 
 
 def _cut(left: UnfinishedWork, how: str, error: str, why: str, note: str) -> list[Event]:
-    """The compaction and the calls under way ended, and what came of the answer.
+    """Ends the running compaction and calls, and records the partial answer.
 
-    ``why`` is said to its tool calls, ``note`` to the model where there are none.
+    ``why`` becomes the result of its tool calls; without any, ``note`` tells the model.
     """
     loop, events = left.loop, list[Event]()
     if loop.compaction:
@@ -129,7 +126,7 @@ def _cut(left: UnfinishedWork, how: str, error: str, why: str, note: str) -> lis
 
 
 def _interrupted(left: UnfinishedWork, how: str, why: str, note: str) -> list[Event]:
-    """The partial answer, results for its calls, and a note for the model where nothing else tells it."""
+    """The partial answer with results for its calls, or else with a note for the model."""
     partial = left.partial
     if partial is None or not partial.parts:
         return []

@@ -1,7 +1,7 @@
-"""The events that bring a copied session to rest: nothing in it is unfinished, allowed or on its way any more.
+"""The events that close a copied session: it has no unfinished work, no grants and no queued messages.
 
-A copy is a fork, or a session made of an exported file. What its events leave open belongs to another driver, and what
-they allow was allowed by another person, so the copy begins with neither.
+A copy is a fork or an imported file. Its unfinished work belongs to another driver and its grants come from another
+person, so the copy begins without them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ullage.events import (
 )
 
 Keep = Callable[[Mapping[str, object]], Mapping[str, object]]
-"""Which of a session's own settings a copy keeps, perhaps with less in them."""
+"""Returns the settings that a copy keeps, perhaps narrowed, from the session's own settings."""
 
 COPIED: Final = "Not run: this session was copied before this call was started."
 ENDED: Final = "The session was copied while this turn was unfinished."
 
 
 class CopyClosure(NamedTuple):
-    """``events`` bring the copy to rest. ``dropped`` names, for a person, what it does not have."""
+    """``events`` close the copy. ``dropped`` lists for a person what was left out."""
 
     events: tuple[Event, ...]
     dropped: tuple[str, ...]
@@ -47,7 +47,7 @@ class CopiedSession:
         self._calls: dict[str, Purpose] = {}
 
     def add(self, event: Event) -> None:
-        """Take in the next event."""
+        """Apply the next event."""
         self.loop = apply(self.loop, event)
         match event:
             case CallStarted():
@@ -58,13 +58,13 @@ class CopiedSession:
                 pass
 
     def add_all(self, events: Iterable[Event]) -> CopiedSession:
-        """Take in these events, in order."""
+        """Apply these events in order."""
         for event in events:
             self.add(event)
         return self
 
     def resting(self, keep: Keep) -> CopyClosure:
-        """What brings these events to rest."""
+        """The events that close the copy."""
         events, dropped = list[Event](), list[str]()
         for part in (self._work(), self._tools(), self._turn(), self._queue(), self._grants(), self._settings(keep)):
             events += part.events
@@ -103,17 +103,17 @@ class CopiedSession:
         return CopyClosure(tuple(events), tuple(dropped))
 
     def _queue(self) -> CopyClosure:
-        names = [one.message.id for one in self.loop.queue]
+        names = [waiting.message.id for waiting in self.loop.queue]
         events = tuple(QueueLeft(message_id=name, how="returned") for name in names)
         return CopyClosure(events, tuple(f"the queued message {name}" for name in names))
 
     def _grants(self) -> CopyClosure:
-        """What a person allowed in advance."""
-        events = tuple(GrantRevoked(grant=one.id) for one in self.loop.grants)
-        return CopyClosure(events, tuple(f"the grant for {_granted(one)}" for one in self.loop.grants))
+        """The grants of another person."""
+        events = tuple(GrantRevoked(grant=grant.id) for grant in self.loop.grants)
+        return CopyClosure(events, tuple(f"the grant for {_granted(grant)}" for grant in self.loop.grants))
 
     def _settings(self, keep: Keep) -> CopyClosure:
-        """The session's own settings that are not kept are taken back."""
+        """Resets the session's own settings that are not kept."""
         own = self.loop.settings
         kept = keep(own)
         changes = {name: kept.get(name) for name, value in own.items() if kept.get(name) != value}
@@ -134,5 +134,5 @@ def _granted(grant: Grant) -> str:
 
 
 def keep_nothing(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """What a copy keeps of settings where it is not known which of them are harmless."""
+    """Keeps no settings: for a caller that does not know which of them are harmless."""
     return {}

@@ -1,8 +1,8 @@
-"""What a session's loop does next: ``decide(situation)``. Pure: the same situation gives the same step.
+"""Decides the next step of a session's loop: ``decide(situation)``. Pure: the same situation gives the same step.
 
-It is asked when nothing is under way, after every step and after every command of somebody else. The order of a turn:
-the answer is recorded before its tools run; all results are there before anything else is delivered; then steers; then
-the next call, if it fits.
+The driver asks after every step and after every command of a client. The order of a turn: the answer is recorded before
+its tools run; all results are recorded before anything else is delivered; then come steers; then the next call, if it
+fits.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from ullage.agent.steps import (
 from ullage.errors import Overflow
 
 MOST_RECOVERIES = 6
-"""Compactions after refusals for size in a row where nobody knows the limit, of tokens, bytes or images: each at least
-halves what is sent."""
+"""The most compactions in a row after refusals for size while the limit (tokens, bytes or images) is unknown. Each at
+least halves the request."""
 
 MOST_CUTS = 2
-"""Answers in a row whose calls the output limit cut, before the turn ends: a model that was cut writes the same again
+"""The most answers in a row whose calls the output limit cut. The model tends to write the same again
 (https://github.com/mattmezza/humux/issues/77 went round thirty times)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a turn may use before it pauses; ``None`` is no limit. Children and summaries count."""
+    """The most a turn may use before it pauses; ``None`` is no limit. Children and summaries count."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -48,7 +48,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRules:
-    """How the loop is to behave."""
+    """Settings of the loop."""
 
     max_steps: int = 100
     max_repeats: int = 5
@@ -59,7 +59,7 @@ class LoopRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headroom:
-    """The reading in the numbers that decide: all tokens, ``None`` is unknown. ``high`` is the reading's upper end."""
+    """The numbers of the reading that decide, in tokens; ``None`` is unknown. ``high`` is the reading's upper end."""
 
     high: int = 0
     window: int | None = None
@@ -67,18 +67,18 @@ class Headroom:
     input_limit: int | None = None
     compaction_point: int | None = None
     max_output: int | None = None
-    """What the call would ask for, of itself."""
+    """The output limit that the settings ask for."""
     is_over_request: bool = False
-    """Whether there are more images or bytes than one request may hold, as far as that is known."""
+    """Whether the request exceeds a known limit of images or bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSituation:
-    """All that a decision rests on.
+    """The input of a decision.
 
-    ``needs_approval`` and ``sequential`` are ids of open calls: those that run only once a person approved them (grants
-    are taken off already), and those whose tools run alone. ``may_compact`` is False while
-    trying would not help: the breakers say when. ``is_stuck`` is what a compaction said that found nothing to remove.
+    ``needs_approval`` and ``sequential`` are ids of open calls: calls that need a person's approval (calls covered by a
+    grant are not among them), and calls whose tools run alone. ``may_compact`` is False while the breakers expect no
+    help from a compaction. ``is_stuck`` is the error of a compaction that found nothing to remove.
     """
 
     loop: Loop
@@ -120,7 +120,7 @@ def _at_rest(loop: Loop) -> NextStep:
 
 
 def _after_drop(situation: LoopSituation) -> NextStep | None:
-    """A broken answer that is asked for again leaves the view, its calls with it; ``None`` where none has to."""
+    """Removes a broken answer with its calls from the view before the retry; ``None`` if there is no retry."""
     loop, rules = situation.loop, situation.rules
     if loop.exceeded or loop.drops > rules.drop_retries or loop.steps >= rules.max_steps or loop.is_empty:
         return None
@@ -148,9 +148,9 @@ def _with_open_calls(situation: LoopSituation) -> NextStep:
     denied = tuple(call for call in loop.open if call.state == "denied")
     if denied:
         return _close_denied(denied)
-    asking = tuple(call for call in loop.open if _is_to_ask(call, situation))
-    if asking:
-        return AskApproval(asking)
+    unapproved = tuple(call for call in loop.open if _is_to_ask(call, situation))
+    if unapproved:
+        return AskApproval(unapproved)
     if ready := _ready(situation):
         return RunTools(ready)
     asked = ", ".join(call.name for call in loop.open if call.state == "asked")
@@ -158,20 +158,20 @@ def _with_open_calls(situation: LoopSituation) -> NextStep:
 
 
 def _is_to_ask(call: OpenCall, situation: LoopSituation) -> bool:
-    """Whether a person has to be asked: nobody has approved this very call, byte for byte."""
+    """Whether a person has to be asked: this exact call needs an approval and has none."""
     is_ready = call.state in ("waiting", "approved")
     return is_ready and call.call_id in situation.needs_approval and not call.is_approved
 
 
 def _close_denied(denied: tuple[OpenCall, ...]) -> CloseCalls:
-    """Those that have the same answer as the first; the others are closed by the next decision."""
+    """Closes the calls with the same reason as the first; the next decision closes the others."""
     by = denied[0].refused_by
     why = DENIED_BY_A_PERSON if by == "person" else NOBODY_COULD_BE_ASKED
     return CloseCalls(tuple(call for call in denied if call.refused_by == by), "denied", why)
 
 
 def _ready(situation: LoopSituation) -> tuple[OpenCall, ...]:
-    """The calls that may run now, at the same time. One that runs alone waits for all before it."""
+    """The calls that may run now in parallel. A sequential call waits for all calls before it."""
     ready: list[OpenCall] = []
     for place, call in enumerate(situation.loop.open):
         is_ready = call.state in ("waiting", "approved")
@@ -199,7 +199,7 @@ def _between_calls(situation: LoopSituation) -> NextStep:
         return EndTurn("loop", f"The same call was made {loop.repeats} times in a row with the same arguments.")
     if loop.cuts >= MOST_CUTS:
         return EndTurn("length", "The answers were cut at the output limit in the middle of their calls.")
-    if loop.steers and not _goes_on(loop):
+    if loop.steers and not _is_continued(loop):
         return Deliver(tuple(waiting.message.id for waiting in loop.steers), begins_turn=False)
     if breach := _breach(situation):
         return Pause("budget", breach)
@@ -208,8 +208,8 @@ def _between_calls(situation: LoopSituation) -> NextStep:
     return _call(situation)
 
 
-def _goes_on(loop: Loop) -> bool:
-    """Whether the last answer is to be continued: a loop on the provider's side wants it back as it is."""
+def _is_continued(loop: Loop) -> bool:
+    """Whether the provider paused its own loop and expects the last answer back unchanged."""
     return loop.outcome == "finished" and loop.stop == "paused" and not (loop.owes_answer or loop.is_empty)
 
 
@@ -225,9 +225,9 @@ def _after_failure(situation: LoopSituation) -> NextStep:
 
 
 def _after_answer(situation: LoopSituation) -> NextStep | None:
-    """What a finished answer without open calls leads to; ``None`` where the model is asked again."""
+    """The end of the turn after a finished answer without open calls; ``None`` if another call follows."""
     loop = situation.loop
-    if _goes_on(loop) or (loop.owes_answer and loop.stop != "refused"):
+    if _is_continued(loop) or (loop.owes_answer and loop.stop != "refused"):
         return None
     if loop.steers and loop.steps < situation.rules.max_steps:
         return None
@@ -243,7 +243,7 @@ def _after_answer(situation: LoopSituation) -> NextStep | None:
 
 
 def _breach(situation: LoopSituation) -> str:
-    """Which budget is used up, in words; empty when none is."""
+    """The exhausted budget, in words; empty if there is none."""
     loop, budget = situation.loop, situation.rules.budget
     if budget.calls is not None and loop.calls >= budget.calls:
         return f"{loop.calls} of {budget.calls} model calls are made."
@@ -257,7 +257,7 @@ def _breach(situation: LoopSituation) -> str:
 
 
 def _call(situation: LoopSituation) -> NextStep:
-    """The call, unless the view has to be made smaller for it first."""
+    """The next call, or a compaction if the request does not fit."""
     room = situation.room
     is_due = room.compaction_point is not None and room.high >= room.compaction_point
     if is_due and situation.may_compact:
@@ -275,7 +275,7 @@ def _call(situation: LoopSituation) -> NextStep:
 
 
 def _max_output(room: Headroom) -> int | None:
-    """The most the answer may have: what is left of the window, where that is less than was asked for."""
+    """The rest of the window, if it is smaller than the requested output limit."""
     if room.window is None or room.max_output is None:
         return None
     left = room.window - room.high

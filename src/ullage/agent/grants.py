@@ -4,7 +4,7 @@
     covers(grant, "shell", {"command": "git status --short"})       # True
     covers(grant, "shell", {"command": "git status; rm -rf ."})     # False: two commands
 
-A grant answers the question that would be asked; it gives no tool, no directory and no right beyond it.
+A grant replaces the question for approval; it adds no tool, no directory and no other right.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 EXACTLY: Final = ""
-"""As the last word of a prefix: nothing may follow the words before it."""
+"""The last word of a prefix that allows nothing after the other words."""
 
 _READERS: Final = _names(
     """
@@ -47,10 +47,10 @@ _SUBCOMMANDS: Final = {
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """Calls of ``tool`` need no further approval; with a ``prefix``, those whose command begins with these words.
 
-    A prefix that ends with ``EXACTLY`` is one command and nothing more.
+    A prefix that ends with ``EXACTLY`` allows one exact command.
 
-    ``declaration`` is the digest of the tool's declaration, for tools of servers: one that changes is asked about
-    again. ``at`` is when it was given, in seconds since 1970.
+    ``declaration`` is the digest of a server tool's declaration: after a change the person is asked again. ``at`` is
+    the time of the grant, in seconds since 1970.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def covers(grant: Grant, name: str, arguments: Mapping[str, Any] | None, declaration: str = "") -> bool:
-    """Whether the grant allows a call with these parsed arguments; ``None`` are none that could be read."""
+    """Whether the grant allows a call with these parsed arguments; ``None`` stands for unreadable arguments."""
     if grant.tool != name or grant.declaration != declaration or arguments is None:
         return False
     if name != SHELL:
@@ -97,7 +97,7 @@ def _is_known(prefix: tuple[str, ...]) -> bool:
 
 
 def offered_prefix(command: object) -> tuple[str, ...]:
-    """The shortest known prefix of this command, otherwise exactly the command; empty for what is no simple command."""
+    """The shortest known prefix of a simple command, or else the exact command; empty for any other command."""
     words = simple_command(command) if isinstance(command, str) else None
     if words is None:
         return ()
@@ -108,11 +108,13 @@ def offered_prefix(command: object) -> tuple[str, ...]:
 
 def prefix_text(prefix: tuple[str, ...]) -> str:
     """What a prefix allows, in words."""
-    return f"exactly {' '.join(map(_quoted, prefix[:-1]))}" if prefix[-1] == EXACTLY else f"{' '.join(prefix)} …"
+    if prefix[-1] == EXACTLY:
+        return f"exactly {' '.join(map(_quoted, prefix[:-1]))}"
+    return f"{' '.join(prefix)} …"
 
 
 def _quoted(word: str) -> str:
-    """The word as a shell would take it. One with both kinds of quotes is shown in single ones."""
-    if word and not any(each in word for each in " \t;&|<>()`$\"'\\{}*?[]!#~"):
+    """The word quoted for a shell. A word with both kinds of quotes gets single quotes."""
+    if word and not any(character in word for character in " \t;&|<>()`$\"'\\{}*?[]!#~"):
         return word
     return f'"{word}"' if "'" in word else f"'{word}'"

@@ -1,7 +1,7 @@
-"""Where a session's loop stands, folded from its events: ``apply(loop, event)``.
+"""The state of a session's loop, folded from its events: ``apply(loop, event)``.
 
-The loop's state is stored, never guessed from texts: whether a turn is under way, which tool calls are open and how far
-each came, what waits in the queue, whether somebody cancelled. Folding a ledger again after a crash gives the same.
+The state is stored, never guessed from texts: the turn, the open tool calls and the progress of each, the queue, and
+a requested cancel. Folding a ledger again after a crash gives the same state.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CallState = Literal["waiting", "asked", "approved", "denied", "started"]
 
 
 class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call without a result. ``part`` is its part's id; ``note`` a person's reason for a no."""
+    """A tool call without a result. ``part`` is its part's id; ``note`` is a person's reason for a denial."""
 
     call_id: str
     name: str
@@ -66,23 +66,23 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
     idempotent: bool = False
     note: str = ""
     approved: str = ""
-    """The digest that a person approved; empty where nobody did."""
+    """The digest that a person approved; empty without an approval."""
     refused_by: Literal["person", "nobody"] = "person"
-    """With ``denied``: whether a person said no, or nobody could be asked."""
+    """With ``denied``: ``person`` for a person's denial, ``nobody`` if no person could be asked."""
 
     @property
     def digest(self) -> str:
-        """Names this exact call."""
+        """Identifies this exact call."""
         return digest_of(self.name, self.arguments)
 
     @property
     def is_approved(self) -> bool:
-        """Whether a person approved this very call, byte for byte."""
+        """Whether a person approved exactly this call, byte for byte."""
         return bool(self.approved) and self.approved == self.digest
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message in the queue. ``is_new``: it was sent after the cancel that is under way, which does not concern it."""
+    """A message in the queue. ``is_new``: it was sent after the pending cancel, which does not apply to it."""
 
     message: Message
     kind: Literal["steer", "follow_up"]
@@ -92,9 +92,9 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
 class Loop(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a session's loop. ``turn`` is empty while it rests.
 
-    ``steps``, ``calls``, ``tokens`` and ``since`` are of the turn under way, counted anew when it is resumed; ``calls``
-    and ``tokens`` are those of all purposes, children and summaries too. ``owes_answer``: something was said to the
-    model that it has not answered. ``failed`` is the kind of error of the last call, until something is done about it.
+    ``steps``, ``calls``, ``tokens`` and ``since`` belong to the current turn and restart when it is resumed; ``calls``
+    and ``tokens`` include children and summaries. ``owes_answer``: the model has not answered the newest message.
+    ``failed`` is the kind of error of the last call, until the loop reacts to it.
     """
 
     seq: int = 0
@@ -105,7 +105,7 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     since: float = 0.0
     usd: float = 0.0
-    """Money the session had cost when the turn began or was resumed."""
+    """The session's cost when the turn began or was resumed."""
     ended: EndReason | Literal[""] = ""
     paused: PauseReason | Literal[""] = ""
     note: str = ""
@@ -116,16 +116,16 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     side_purpose: Purpose = "other"
     compaction: str = ""
     outcome: Outcome | Literal[""] = ""
-    """How the last answer ended, and with ``stop`` why; both empty once something was said after it."""
+    """How the last answer ended; ``stop`` is the reason. Both are empty after the next message."""
     stop: str = ""
     failed: str = ""
     error: str = ""
     drops: int = 0
     """Answers in a row that broke off."""
     exceeded: bool = False
-    """The last answer was stopped at a limit, which the next one would most likely reach too."""
+    """A limit stopped the last answer; the next answer would most likely reach it too."""
     cuts: int = 0
-    """Answers in a row whose calls were cut by the output limit."""
+    """Answers in a row whose calls the output limit cut."""
     overflows: int = 0
     """Refusals for size in a row, without an answer in between."""
     is_empty: bool = False
@@ -142,15 +142,15 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     queue: tuple[QueuedMessage, ...] = ()
     cancel: Literal["", "stop", "finish"] = ""
     cancel_answered: bool = False
-    """Whoever cancelled has been told what was kept; the turn is still to be closed."""
+    """The result of the cancel is recorded; the turn is not closed yet."""
     compact_asked: str | None = None
-    """Instructions of a compaction that was asked for and has not been tried."""
+    """Instructions of a requested compaction that was not tried yet."""
     damaged: tuple[int, ...] = ()
-    """Numbers of rows that can't be read, the first of them."""
+    """Numbers of the first unreadable rows."""
     settings: dict[str, object] = {}
     """This session's own settings, by name."""
     grants: tuple[Grant, ...] = ()
-    """What a person allowed for the rest of this session."""
+    """Calls that a person allowed for the rest of this session."""
 
     @property
     def steers(self) -> tuple[QueuedMessage, ...]:
@@ -158,9 +158,9 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether something was begun and nobody is at it: seen after a crash, when no driver was there."""
-        under_way = self.call or self.side_call or self.compaction
-        return bool(under_way) or any(call.state == "started" for call in self.open)
+        """Whether there is work in progress without a driver, as after a crash."""
+        in_progress = self.call or self.side_call or self.compaction
+        return bool(in_progress) or any(call.state == "started" for call in self.open)
 
 
 def apply(loop: Loop, event: Event) -> Loop:
@@ -238,25 +238,38 @@ def _call_started(loop: Loop, event: CallStarted) -> Loop:
 
 
 def _call_ended(loop: Loop, event: CallEnded) -> Loop:
-    usage = event.usage
-    tokens = 0 if usage is None else (usage.input or 0) + (usage.output or 0)
-    loop = replace(loop, calls=loop.calls + 1, tokens=loop.tokens + tokens)
+    tokens = loop.tokens
+    if event.usage is not None:
+        tokens += (event.usage.input or 0) + (event.usage.output or 0)
+    calls = loop.calls + 1
     if event.purpose != "main":
-        return replace(loop, side_call="" if loop.side_call == event.call else loop.side_call)
-    failed = event.error_kind if event.outcome == "failed" else ""
-    is_overflow = failed in OVERFLOWS
-    is_finished = event.outcome == "finished"
+        side_call = "" if loop.side_call == event.call else loop.side_call
+        return replace(loop, calls=calls, tokens=tokens, side_call=side_call)
+    failed, drops, overflows, owes_answer = "", loop.drops, loop.overflows, loop.owes_answer
+    match event.outcome:
+        case "finished":
+            drops = overflows = 0
+            owes_answer = False  # its message comes next, unless the answer is empty
+        case "dropped":
+            drops += 1
+        case "failed":
+            failed = event.error_kind or "ProviderError"
+            overflows += failed in OVERFLOWS
+        case _:
+            pass
     return replace(
         loop,
         call="",
+        calls=calls,
+        tokens=tokens,
         outcome=event.outcome,
         stop=event.stop,
-        failed=failed or ("ProviderError" if event.outcome == "failed" else ""),
+        failed=failed,
         error=event.error,
-        drops=loop.drops + 1 if event.outcome == "dropped" else 0 if is_finished else loop.drops,
+        drops=drops,
         exceeded=event.error_kind == LimitExceeded.__name__,
-        overflows=loop.overflows + 1 if is_overflow else 0 if is_finished else loop.overflows,
-        owes_answer=loop.owes_answer and not is_finished,  # its message comes next, unless it holds nothing
+        overflows=overflows,
+        owes_answer=owes_answer,
         is_empty=True,
     )
 
@@ -285,7 +298,7 @@ def _answered(loop: Loop, message: Message) -> Loop:
     calls = calls_of(message)
     loop = replace(loop, open=calls, owes_answer=False, is_empty=not message.parts)
     if loop.outcome != "finished":
-        return loop  # it is asked for again: what it called was not called
+        return loop  # the answer is requested again, and its calls are not run
     signature = signature_of(calls)
     repeats = loop.repeats + 1 if signature and signature == loop.signature else int(bool(signature))
     is_cut = bool(calls) and loop.stop in CUT
@@ -301,15 +314,15 @@ def calls_of(message: Message) -> tuple[OpenCall, ...]:
 
 
 CUT = ("length", "context_full")
-"""Ends of an answer that was not written to its end."""
+"""Stop reasons of an answer that was cut."""
 
 
 def signature_of(calls: tuple[OpenCall, ...]) -> str:
-    """Names what was called with what, whatever the ids; empty for no calls."""
+    """Identifies tools and arguments regardless of ids; empty for no calls."""
     if not calls:
         return ""
-    said = msgspec.json.encode([(call.name, call.arguments) for call in calls])
-    return blake2b(said, digest_size=8).hexdigest()
+    content = msgspec.json.encode([(call.name, call.arguments) for call in calls])
+    return blake2b(content, digest_size=8).hexdigest()
 
 
 def _rewound(loop: Loop, event: Rewound) -> Loop:
@@ -329,7 +342,7 @@ def _tool_started(loop: Loop, event: ToolStarted) -> Loop:
 
 
 def _tool_ended(loop: Loop, event: ToolEnded) -> Loop:
-    """What closes a call is its result, which comes next. One that nobody knows the end of may have to be run again."""
+    """The result that comes next closes the call. An idempotent call with an unknown outcome runs again."""
     runs_again = event.outcome == "unknown" and any(
         call.call_id == event.call_id and call.state == "started" and call.idempotent for call in loop.open
     )
@@ -351,8 +364,8 @@ def _approval_given(loop: Loop, event: ApprovalGiven) -> Loop:
 def _answered_call(call: OpenCall, event: ApprovalGiven) -> OpenCall:
     """The call with this answer, if it is asked about and the answer is about it.
 
-    An approval without a digest was recorded by a version that could cut what it showed: the call is asked about
-    again. A no needs no digest.
+    An approval without a digest comes from a version that could shorten the displayed call: the person is asked again.
+    A denial needs no digest.
     """
     if call.state != "asked" or not _is_about(event, call):
         return call
@@ -399,7 +412,7 @@ def _queue_edited(loop: Loop, event: QueueEdited) -> Loop:
 
 
 def _queue_left(loop: Loop, event: QueueLeft) -> Loop:
-    return replace(loop, queue=tuple(one for one in loop.queue if one.message.id != event.message_id))
+    return replace(loop, queue=tuple(waiting for waiting in loop.queue if waiting.message.id != event.message_id))
 
 
 def _cancel_asked(loop: Loop, event: CancelAsked) -> Loop:
@@ -418,7 +431,7 @@ MOST_DAMAGED = 100
 
 
 def _row_damaged(loop: Loop, event: RowDamaged) -> Loop:
-    """The row may have said that a call was started, or how it ended: no call that is open now may run again."""
+    """The row may have recorded the start or the end of a call, so no open call may run again."""
     calls = tuple(replace(call, state="started", idempotent=False) for call in loop.open)
     damaged = loop.damaged if len(loop.damaged) >= MOST_DAMAGED else (*loop.damaged, event.seq)
     return replace(loop, open=calls, damaged=damaged)
@@ -452,7 +465,7 @@ def _compaction_started(loop: Loop, event: CompactionStarted) -> Loop:
 
 def _compaction_over(loop: Loop, event: CompactionCommitted | CompactionRolledBack) -> Loop:
     if isinstance(event, CompactionRolledBack) and event.rung:
-        return loop  # one rung was given up; the next one is tried
+        return loop  # one strategy failed; the next one is tried
     over = "" if loop.compaction == event.compaction else loop.compaction
     if isinstance(event, CompactionRolledBack):
         return replace(loop, compaction=over)

@@ -1,4 +1,4 @@
-"""What the loop's steps need to know of earlier events besides where the loop stands. A fold like the others."""
+"""A fold of the facts about earlier events that the loop's steps need beside the loop's state."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from ullage.events import (
     TurnEnded,
     Uncompacted,
 )
+from ullage.messages import Message
 
 
 class LoopMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """``task_start`` is the first message since the last finished task; ``pins`` may not be touched by a compaction.
+    """``task_start`` is the first message since the last finished task; a compaction must not change ``pins``.
 
-    ``broken`` says what changed in what was sent before, so that the next request begins a new epoch.
+    ``broken`` names the change to messages that were sent before, so that the next request begins a new epoch.
     """
 
     epoch: int = 0
@@ -37,16 +38,16 @@ class LoopMemory(msgspec.Struct, frozen=True, kw_only=True):
     started: CallStarted | None = None
     """The last model call that was started."""
     newest_sent: str = ""
-    """Id of the newest message at the last call: what came after it was never sent."""
+    """Id of the newest message at the last call: later messages were never sent."""
     newest: str = ""
     last_error: str = ""
-    """The kind of error that the last call ended with; empty for none."""
+    """The kind of error that ended the last call; empty for none."""
     refused: int | None = None
-    """Tokens of the last request as a provider counted that refused it for its size."""
+    """The provider's token count of the last request that it refused for its size."""
     background: str = ""
-    """The call that prepares a summary, while it is under way."""
+    """The running call that prepares a summary."""
     asides: dict[str, int] = {}
-    """Calls under way that are not the conversation's own, and how large their requests were estimated."""
+    """Running calls outside the conversation, with the estimated tokens of their requests."""
     task_start: str = ""
     pins: frozenset[str] = frozenset()
     breakers: Breakers = Breakers()
@@ -65,10 +66,7 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
         case CallEnded():
             return _call_ended(memory, event)
         case MessageAdded():
-            begins = event.message.role == "user" and event.message.origin == "said" and not memory.task_start
-            return replace(
-                memory, newest=event.message.id, task_start=event.message.id if begins else memory.task_start
-            )
+            return _message_added(memory, event.message)
         case MessageReplaced():
             return replace(memory, broken="edit")
         case Rewound():
@@ -87,6 +85,13 @@ def remember(memory: LoopMemory, event: Event) -> LoopMemory:
             return memory
 
 
+def _message_added(memory: LoopMemory, message: Message) -> LoopMemory:
+    memory = replace(memory, newest=message.id)
+    if memory.task_start or message.role != "user" or message.origin != "said":
+        return memory
+    return replace(memory, task_start=message.id)
+
+
 def _call_started(memory: LoopMemory, event: CallStarted) -> LoopMemory:
     if event.purpose != "main":
         if event.estimate is not None:
@@ -97,11 +102,15 @@ def _call_started(memory: LoopMemory, event: CallStarted) -> LoopMemory:
 
 def _call_ended(memory: LoopMemory, event: CallEnded) -> LoopMemory:
     if event.call in memory.asides:
-        memory = replace(memory, asides={name: size for name, size in memory.asides.items() if name != event.call})
+        others = {call: tokens for call, tokens in memory.asides.items() if call != event.call}
+        memory = replace(memory, asides=others)
     if event.call == memory.background:
         return replace(memory, background="")
     if event.purpose != "main":
         return memory
-    is_overflow = event.error_kind in OVERFLOWS
-    refused = event.counted if is_overflow else None if event.outcome == "finished" else memory.refused
+    refused = memory.refused
+    if event.error_kind in OVERFLOWS:
+        refused = event.counted
+    elif event.outcome == "finished":
+        refused = None
     return replace(memory, last_error=event.error_kind, refused=refused)

@@ -1,7 +1,7 @@
 """Whether a shell command is one simple command, and its words. Pure.
 
-A grant may allow a command that begins with certain words, so a wrong yes here runs what nobody saw. It reads the part
-of the POSIX grammar that can't do anything else (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html):
+A grant may allow a command that begins with certain words, so a false positive here runs an unseen command. The parser
+accepts only a harmless part of the POSIX grammar (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html):
 words of harmless characters, and quotes around text without ``$``, a backquote, a backslash or ``!``. Everything else
 is no simple command, and a person is asked: lists, pipes, redirections, substitutions, expansions, globs, escapes,
 assignments, comments and reserved words.

@@ -1,4 +1,4 @@
-"""What a loop can do next, as values. ``runtime/`` carries them out; each ends in events."""
+"""The possible next steps of a loop, as values. ``runtime/`` carries them out; each ends in events."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ullage.events import CompactionTrigger, EndReason, PauseReason, ToolOutcome
 
 
 class CallModel(NamedTuple):
-    """Send the view. ``max_output`` is the most the answer may have, where the window sets it; ``None``: as asked."""
+    """Send the view. ``max_output`` limits the answer to the rest of the window; ``None`` keeps the setting."""
 
     max_output: int | None = None
 
 
 class RunTools(NamedTuple):
-    """Run these calls at the same time; results are recorded as they come."""
+    """Run these calls at the same time; each result is recorded when its tool ends."""
 
     calls: tuple[OpenCall, ...]
 
@@ -27,7 +27,7 @@ class AskApproval(NamedTuple):
 
 
 class CloseCalls(NamedTuple):
-    """Give these calls a result without running them. ``why`` is said to the model."""
+    """Give these calls a result without running them. ``why`` is the text for the model."""
 
     calls: tuple[OpenCall, ...]
     outcome: ToolOutcome
@@ -35,19 +35,19 @@ class CloseCalls(NamedTuple):
 
 
 class Settle(NamedTuple):
-    """Close what was under way when a driver died or somebody cancelled, so that the next request is valid."""
+    """Close unfinished work after the death of a driver or a cancel, so that the next request is valid."""
 
     how: Literal["crash", "cancel"]
 
 
 class DropAttempt(NamedTuple):
-    """Take this answer, which broke off, out of the view before the call is made again; the ledger keeps it."""
+    """Remove this partial answer from the view before the call is made again; the ledger keeps it."""
 
     message: str
 
 
 class Compact(NamedTuple):
-    """Make the view smaller. ``instructions`` are a person's, for the summary."""
+    """Make the view smaller. ``instructions`` are a person's wishes for the summary."""
 
     trigger: CompactionTrigger
     instructions: str = ""
@@ -61,21 +61,21 @@ class Deliver(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Stop where the loop is, nothing closed."""
+    """Pause the turn without closing anything."""
 
     reason: PauseReason
     note: str
 
 
 class EndTurn(NamedTuple):
-    """The agent rests."""
+    """End the turn."""
 
     reason: EndReason
     note: str = ""
 
 
 class Rest(NamedTuple):
-    """Nothing to do until an event comes."""
+    """Wait for the next event."""
 
 
 NextStep = (
