@@ -1,4 +1,4 @@
-"""Whether a model's answer is a summary. What is not is refused with a reason; the history stays as it was."""
+"""Checks that a model's answer is a summary. Any other answer is rejected with a reason and changes nothing."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ullage.context.strategy import Reason, SummaryAnswer
 from ullage.messages import ReasoningPart, TextPart, ToolCallPart
 
 MOST_OF_SOURCE: Final = 0.5
-"""A summary takes at most this share of what it stands for, in tokens, when that is more than a few lines."""
+"""A summary takes at most this share of its source's tokens, if the source is longer than a few lines."""
 
 FEW_LINES: Final = 300
-"""Tokens of a source below which a summary may be as long as it."""
+"""Below this many tokens of the source, a summary may be as long as the source."""
 
 OVER_LENGTH: Final = 2.5
-"""How far over the length that was asked for a summary may be."""
+"""A summary may have this many times the requested length."""
 
 SHINGLE: Final = 8
 ECHO_SHARE: Final = 0.5
-"""An echo is an answer of which at least half of all runs of eight words stand in the source as they are. Names, paths
-and quotes of a few words are shorter runs."""
+"""An answer is an echo if the source contains at least half of its runs of eight words. Names, paths and short quotes
+are shorter runs."""
 
 LEAST_WORDS: Final = 24
-"""A shorter answer is an echo only if the source holds it whole."""
+"""A shorter answer is an echo only if the source contains all of it."""
 
 COMPARED: Final = 2_000_000
 """Characters of the source that an answer is compared with, half from each end."""
@@ -40,7 +40,7 @@ class AcceptedSummary(NamedTuple):
 
 
 class RejectedSummary(NamedTuple):
-    """No summary, and why."""
+    """The answer is no summary, and the reason."""
 
     reason: Reason
     note: str
@@ -59,8 +59,8 @@ def accept(
     if failure is not None:
         return failure
     assert answer.message is not None, "an answer without a message has failed"
-    said = "".join(part.text for part in answer.message.of_type(TextPart))
-    text = said.strip()
+    visible = "".join(part.text for part in answer.message.of_type(TextPart))
+    text = visible.strip()
     tokens = count(text)
     allowed = min(most * OVER_LENGTH, max(FEW_LINES, MOST_OF_SOURCE * source_tokens))
     if tokens > allowed:
@@ -69,12 +69,12 @@ def accept(
         )
     share = _echo(text, source())
     if share >= ECHO_SHARE:
-        return RejectedSummary("echo", f"{share:.0%} of the answer stands word for word in what it should sum up.")
-    return AcceptedSummary(text, len(said) - len(text) <= 2)
+        return RejectedSummary("echo", f"The summary repeated its source: {share:.0%} of it word for word.")
+    return AcceptedSummary(text, len(visible) - len(text) <= 2)
 
 
 def _failure(answer: SummaryAnswer) -> RejectedSummary | None:
-    """Why there is no text to look at."""
+    """The reason why the answer has no text to check."""
     if answer.error or answer.message is None:
         return RejectedSummary("failed", f"The call failed: {answer.error or 'no answer came'}.")
     if answer.stop in ("length", "context_full"):
@@ -91,17 +91,14 @@ def _failure(answer: SummaryAnswer) -> RejectedSummary | None:
 
 
 def _echo(answer: str, source: str) -> float:
-    """Which share of the answer's runs of words stands in the source."""
+    """The share of the answer's runs of words that the source contains."""
     if len(source) > COMPARED:
         source = source[: COMPARED // 2] + "\n" + source[-COMPARED // 2 :]
     words = _words(answer)
     if len(words) < LEAST_WORDS:
         return 1.0 if words and f" {' '.join(words)} " in f" {' '.join(_words(source))} " else 0.0
     runs = set(_runs(words))
-    found = set()
-    for run in _runs(_words(source)):
-        if run in runs:
-            found.add(run)
+    found = runs.intersection(_runs(_words(source)))
     return len(found) / len(runs)
 
 

@@ -1,6 +1,6 @@
-"""When not to try: a compaction that changed nothing is not tried again on the same history, nor one after the other.
+"""Decides when a compaction is not worth a try: on a history that failed before, or too soon after the last one.
 
-A fold of the same events as everything else, so that a driver that takes over knows what was tried before it came.
+A fold of the session's events, so that a new driver knows the earlier attempts.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Final, NamedTuple
 from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, Event, Pruned, Uncompacted
 
 BROKEN_OFF: Final = frozenset({"cancelled", "crash", "interrupted", "changed"})
-"""Reasons of a roll-back that say nothing about whether the compaction could have worked."""
+"""Reasons of a rollback that don't tell whether the compaction could have worked."""
 
 STEP_TOKENS: Final = 2_000
 STEP_SHARE: Final = 0.05
-"""After a failure the request has to grow by min(2,000 tokens, 5 % of the limit) before the point is tried again, as
-much as a compaction has to save at least."""
+"""After a failure the request has to grow by min(2,000 tokens, 5 % of the limit) before the next try: the least saving
+of a compaction."""
 
 QUICK: Final = 3
-"""So many compactions in a row, each after no more growth than that, and the next waits for the limit."""
+"""After this many compactions in a row with less growth than that, the next one waits for the limit."""
 
 
 class PastAttempt(NamedTuple):
-    """A compaction that was begun: of which history, at which reading, against which limit."""
+    """A started compaction: its history, its reading and its limit."""
 
     compaction: str
     history: str
@@ -33,7 +33,7 @@ class PastAttempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Breakers:
-    """What is known of earlier compactions of a session. ``quick`` counts those that came too soon, in a row."""
+    """Earlier compactions of a session. ``quick`` counts those in a row that came too soon."""
 
     current: PastAttempt | None = None
     failed: PastAttempt | None = None
@@ -42,7 +42,7 @@ class Breakers:
     quick: int = 0
 
     def apply(self, event: Event) -> Breakers:
-        """And this event. Events that concern no compaction change nothing."""
+        """The state after this event."""
         match event:
             case CompactionStarted():
                 high = event.high or 0
@@ -63,10 +63,10 @@ class Breakers:
                 return self
 
     def refusal(self, *, history: str, high: int, limit: int | None, input_limit: int | None) -> str:
-        """Why a compaction would not help now, in words; empty where it is worth a try.
+        """The reason why a compaction would not help now; empty if it is worth a try.
 
-        ``history`` is the digest of the view, ``high`` the reading's upper end, ``limit`` what it is held against.
-        Over ``input_limit`` only the very history that was tried before is refused.
+        ``history`` is the digest of the view, ``high`` the reading's upper end, ``limit`` the limit to compare it with.
+        Over ``input_limit`` only an unchanged history is refused.
         """
         failed = self.failed
         if failed is not None and (failed.history, failed.limit) == (history, limit) and high <= failed.high:
@@ -81,5 +81,5 @@ class Breakers:
 
 
 def step(limit: int | None) -> float:
-    """Tokens that make a difference beside this limit."""
+    """The growth in tokens that matters for this limit."""
     return STEP_TOKENS if limit is None else min(STEP_TOKENS, STEP_SHARE * limit)

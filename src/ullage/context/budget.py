@@ -1,4 +1,4 @@
-"""The numbers a compaction is held against: what must fit, where it must end, what it aims at, what it must save."""
+"""The limits and goals of a compaction: its limit, its upper bound, its goal, and its least saving."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ullage.meter.window import DEFAULT_TRIGGER
 LEAST_SHARE: Final = 0.1
 LEAST_TOKENS: Final = 2_000
 LEAST_OF_WINDOW: Final = 0.05
-"""A compaction saves at least max(10 % of the request, min(2,000 tokens, 5 % of the window)), or it is none."""
+"""A compaction has to save at least max(10 % of the request, min(2,000 tokens, 5 % of the window))."""
 
 GOAL_OF_POINT: Final = 0.6
-"""The goal is at most this share of the compaction point, for triggers far below the usual one."""
+"""The goal is at most this share of the compaction point, for low triggers."""
 
 ROOM_ABOVE_FIXED: Final = 0.3
-"""Where system prompt and tools fill much of the window, the goal leaves messages this share of what is left."""
+"""If system prompt and tools fill much of the window, the goal leaves messages this share of the rest."""
 
 BYTES_GOAL: Final = 0.5
-"""Where bytes are short, a compaction aims at this share of them."""
+"""If the request has too many bytes, a compaction aims at this share of them."""
 
 BYTES_A_TOKEN: Final = 6
 """Bytes of a request for each token of its text: English has 4 to 5, and JSON adds to that."""
@@ -33,21 +33,21 @@ SUMMARY_LEAST: Final = 250
 """A summary may take 6 % of the window, within these bounds in tokens."""
 
 SUMMARY_OF_MESSAGES: Final = 0.3
-"""Nor more than this share of the messages: of a short conversation a summary of full length would save nothing."""
+"""Nor more than this share of the messages: in a short conversation a long summary would save nothing."""
 
 REFUSED: Final = 0.75
-"""Of a request that was read as fitting and was refused, what is taken to fit, where the provider gave no numbers."""
+"""If a provider refuses a request that fits by the reading, and gives no numbers, this share is assumed to fit."""
 
 UNSEEN: Final = 1.05
-"""A request that was refused is taken to have been this much over the limit, where the provider gave no count."""
+"""A refused request without a count is assumed to exceed the limit by this factor."""
 
 
 class Aim(NamedTuple):
     """All in tokens of the reading.
 
-    ``limit`` is the most that may be sent (``None``: nobody knows), ``bar`` what the result must end below (``None``:
-    anything smaller will do), ``goal`` what a plan works towards, ``least`` what it has to save, ``summary`` the
-    longest summary, ``window`` the window, if it is known.
+    ``limit`` is the largest request (``None``: unknown). The result must stay below ``bar`` (``None``: any smaller
+    result is good enough). A plan works towards ``goal`` and has to save ``least``. ``summary`` is the longest summary,
+    ``window`` the window, if it is known.
     """
 
     limit: int | None
@@ -59,7 +59,7 @@ class Aim(NamedTuple):
 
 
 def aim_of(situation: Situation) -> Aim:
-    """What a compaction of this session is held against."""
+    """The limits and goals of a compaction of this session."""
     fold, sizes = situation.fold, situation.sizes
     window, _, limit, point = fold.denominators
     correction = max(situation.correction, 1.0)
@@ -72,12 +72,15 @@ def aim_of(situation: Situation) -> Aim:
     limit = round(limit / correction)
     is_short = situation.is_over_bytes or situation.is_over_images
     if situation.trigger == "overflow" and correction == 1.0 and sizes.high <= limit and not is_short:
-        # It was read as fitting and did not: how far off the reading is, nobody has said.
+        # The request fits by the reading and was refused: the error of the reading is unknown.
         limit = round(REFUSED * sizes.used)
     share = min(DEFAULT_TRIGGER * (size or limit), limit)
     bar = share if point is None else min(point / correction, limit)
-    goal = min(situation.rules.goal * (size or limit), GOAL_OF_POINT * bar)
-    goal = max(goal, sizes.fixed + ROOM_ABOVE_FIXED * (bar - sizes.fixed)) if sizes.fixed < bar else 0.9 * bar
+    if sizes.fixed < bar:
+        goal = min(situation.rules.goal * (size or limit), GOAL_OF_POINT * bar)
+        goal = max(goal, sizes.fixed + ROOM_ABOVE_FIXED * (bar - sizes.fixed))
+    else:
+        goal = 0.9 * bar
     if situation.is_over_bytes:
         goal = min(goal, sizes.fixed + BYTES_GOAL * sizes.messages)
     least = max(LEAST_SHARE * sizes.used, min(LEAST_TOKENS, LEAST_OF_WINDOW * (size or limit)))
@@ -93,22 +96,24 @@ def _summary(window: int | None, room: float, messages: float) -> float:
 
 
 def correction_of(refusal: Overflow, used: int, window: int | None) -> float:
-    """How many real tokens one token of the reading stands for, from a refusal; 1 where the reading was not below.
+    """The provider's tokens per token of the reading, from a refusal; 1 if the reading was not too low.
 
-    ``used`` is what was read for the refused request, ``window`` the limit it was held against.
+    ``used`` is the reading of the refused request, ``window`` its known limit.
     """
     if used <= 0 or isinstance(refusal, BodyTooLarge | TooManyImages):
         return 1.0
     if refusal.count is not None:
         return max(1.0, refusal.count / used)
     known = refusal.limit or window
-    return max(1.0, UNSEEN * known / used) if known is not None and used < known else 1.0
+    if known is None or used >= known:
+        return 1.0
+    return max(1.0, UNSEEN * known / used)
 
 
 def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:
-    """The most bytes a body may have after this refusal; ``None`` where bytes were not the reason.
+    """The most bytes of a body after this refusal; ``None`` if bytes were not the reason.
 
-    Where the provider's limit is not known, or was not exceeded by our count, it is half of what was sent.
+    If the provider's limit is unknown, or above our own count, it is half of the sent bytes.
     """
     if not isinstance(refusal, BodyTooLarge):
         return None
@@ -118,9 +123,9 @@ def bytes_limit_of(refusal: Overflow, situation: Situation) -> int | None:
 
 
 def image_limit_of(refusal: Overflow, situation: Situation) -> int | None:
-    """The most images and files a request may have after this refusal; ``None`` where they were not the reason.
+    """The most images and files of a request after this refusal; ``None`` if they were not the reason.
 
-    Where it was not named and is not known, or was not exceeded by our count, it is half of what was sent.
+    If the provider's limit is unknown, or above our own count, it is half of the sent images.
     """
     if not isinstance(refusal, TooManyImages):
         return None
@@ -133,6 +138,6 @@ def _documented(situation: Situation) -> RequestLimits:
 
 
 def should_prepare(reading: Reading, soft: float | None) -> bool:
-    """Whether a summary is to be prepared while the model answers: at ``soft`` of the compaction point, below it."""
+    """Whether to prepare a summary while the model answers: between ``soft`` of the compaction point and the point."""
     point = reading.compaction_point
     return soft is not None and point is not None and soft * point <= reading.used.high < point

@@ -1,4 +1,4 @@
-"""Clearing old tool results: a notice in the place of what nobody will read again."""
+"""Clears old tool results: a notice replaces the content."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from ullage.events import Pruned
 from ullage.messages import Message, ToolCallPart, ToolResultPart
 
 READS: Final = re.compile(r"read|view|cat|open|show", re.IGNORECASE)
-"""Names of tools that read a file: the same read again makes the earlier one's result out of date."""
+"""Names of tools that read a file: a repeated read makes the earlier result outdated."""
 
 WORTH: Final = 2.0
 """A result is cleared if it has at least this many times the tokens of the notice."""
 
 WRITE_PRICE: Final = 1.25
 READ_PRICE: Final = 0.1
-"""Of the price of a fresh token, what writing it to the cache and reading it from there cost, where the model's own
-prices are not known (https://platform.claude.com/docs/en/build-with-claude/prompt-caching)."""
+"""Prices of a cache write and a cache read relative to a fresh token, if the model's own prices are unknown
+(https://platform.claude.com/docs/en/build-with-claude/prompt-caching)."""
 
 LEAST_READS: Final = 1
 
 MOST_LEFT: Final = 0.5
-"""Of the request, the most that clearing may leave. Where it frees less, the next compaction is near, and the cache has
-been written anew for little (docs/why/compaction.md)."""
+"""The most of the request that clearing may leave. If it leaves more, the next compaction is near and the cache was
+rewritten for little (docs/why/compaction.md)."""
 
 
 class ClearableResult(NamedTuple):
-    """A tool result that may be cleared, with its tokens and whether a later read of the same file is in view."""
+    """A tool result that may be cleared. ``superseded``: a later read of the same file is in view."""
 
     message: str
     part: str
@@ -45,9 +45,9 @@ class ClearableResult(NamedTuple):
 
 
 class CacheCost(NamedTuple):
-    """In fresh-token prices: what writing the rest anew costs, and what the smaller requests save until the next time.
+    """In prices of fresh tokens: the cost of rewriting the cache, and the saving of the smaller requests.
 
-    ``reads`` is how many requests are expected until then.
+    ``reads`` is the expected number of requests until the next compaction.
     """
 
     cost: float
@@ -92,7 +92,7 @@ class ClearToolResults:
             return Declined("above_point", f"Clearing {saved:,} tokens leaves {after:,}, more than {enough:,.0f}.")
         price = cache_cost(situation, aim, saved=saved, rewritten=max(0, rewritten), after=after)
         if price.saving <= price.cost and not situation.is_urgent:
-            note = f"Writing {rewritten:,} tokens anew costs {price.cost:,.0f}, and {price.reads} calls save "
+            note = f"Rewriting {rewritten:,} tokens of cache costs {price.cost:,.0f}, and {price.reads} calls save "
             return Declined("not_worth_it", f"{note}{price.saving:,.0f} (in fresh input tokens).")
         counted = msgspec.structs.replace(
             event, before=situation.sizes.used, after=after, saved=saved, rewritten=max(0, rewritten)
@@ -116,7 +116,7 @@ def clearable(situation: Situation, aim: Aim) -> Iterator[ClearableResult]:
 
 
 def _results(situation: Situation) -> Iterator[ClearableResult]:
-    """Results in view that have their content, may be touched and were seen by the model, oldest first."""
+    """Results in view with content that the model has seen and that are not pinned, oldest first."""
     calls = {part.call_id: part for message in situation.messages for part in message.of_type(ToolCallPart)}
     last_read = {
         _read(calls[part.call_id]): part.id
@@ -140,12 +140,12 @@ def _results(situation: Situation) -> Iterator[ClearableResult]:
 
 
 def _read(call: ToolCallPart) -> str:
-    """What a call reads, as a key; empty for a tool that does not read a file."""
+    """A key for the file that a call reads; empty for other tools."""
     return f"{call.name}\0{' '.join(call.arguments.split())}" if READS.search(call.name) else ""
 
 
 def _unseen(messages: Sequence[Message]) -> frozenset[str]:
-    """Messages after the last answer: the model has not had them yet."""
+    """Messages after the last answer, which the model has not seen."""
     ids: list[str] = []
     for message in reversed(messages):
         if message.role == "assistant":
@@ -155,27 +155,28 @@ def _unseen(messages: Sequence[Message]) -> frozenset[str]:
 
 
 def _behind(situation: Situation, changed: set[str]) -> int:
-    """Tokens from the first changed message to the end: the cache holds what comes before."""
+    """Tokens from the first changed message to the end, which the cache no longer covers."""
     ids = [message.id for message in situation.messages]
     first = min((place for place, name in enumerate(ids) if name in changed), default=len(ids))
     return round(situation.sizes.of(ids[first:]))
 
 
 def cache_cost(situation: Situation, aim: Aim, *, saved: int, rewritten: int, after: int) -> CacheCost:
-    """What clearing costs and saves at the provider's cache prices, until the compaction point is reached again."""
+    """The cost and the saving of clearing at the provider's cache prices, until the next compaction."""
     write, read = WRITE_PRICE, READ_PRICE
     known = situation.fold.known
     if known is not None and known.prices is not None:
         rate = known.prices.at(situation.sizes.used)
         if rate.input:
-            write = (rate.cache_write if rate.cache_write is not None else rate.input) / rate.input
-            read = (rate.cache_read if rate.cache_read is not None else rate.input) / rate.input
+            cache_write = rate.input if rate.cache_write is None else rate.cache_write
+            cache_read = rate.input if rate.cache_read is None else rate.cache_read
+            write, read = cache_write / rate.input, cache_read / rate.input
     reads = max(LEAST_READS, _calls_until(situation, aim, after))
     return CacheCost(rewritten * max(0.0, write - read), saved * read * reads, reads)
 
 
 def _calls_until(situation: Situation, aim: Aim, after: int) -> int:
-    """Calls until the bar is reached again, at the growth a call so far."""
+    """Calls until the next compaction, at the average growth per call."""
     calls = situation.fold.track.count
     growth = situation.sizes.messages / calls if calls else 0.0
     bar = aim.bar if aim.bar is not None else situation.sizes.used

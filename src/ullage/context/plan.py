@@ -1,4 +1,4 @@
-"""From a text and a choice of what stays to the event that commits it."""
+"""Plans which messages stay and which leave, and builds the event that commits the plan."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ullage.messages import Message, TextPart
 from ullage.usage import Usage
 
 SHARES: Final = (1.0, 0.6, 0.3, 0.0)
-"""How much of the room for kept messages is used, tried in this order until the proof holds."""
+"""Shares of the room for kept messages, tried in this order until the proof holds."""
 
 
 class Plan(NamedTuple):
-    """What stays, what leaves, and that the result would pass the proof with a summary of full length."""
+    """The messages that stay and leave, and the proof of the result with a summary of full length."""
 
     kept: KeptMessages
     leaving: tuple[Message, ...]
@@ -29,10 +29,10 @@ class Plan(NamedTuple):
 
 
 def plan_for(situation: Situation, share: float | None = None) -> Plan:
-    """The most that can stay so that the proof holds with a summary of full length; the least where none does.
+    """The plan that keeps most and passes the proof with a summary of full length; the smallest plan if none passes.
 
-    ``share``: of the messages' tokens, how much of the newest may stay (``Rules.keep``). Known before any model call,
-    so that none is made in vain.
+    ``share`` is the share of the messages' tokens that the newest may take (``CompactionRules.keep``). The plan is made
+    before any model call, so that no call is made in vain.
     """
     newest = situation.rules.keep if share is None else share
     return situation.once((plan_for, newest), lambda: _best_plan(situation, newest))
@@ -60,16 +60,15 @@ def _plan(situation: Situation, aim: Aim, newest: float, share: float) -> Plan:
 
 
 def kept_for(situation: Situation, aim: Aim, length: float, newest: float, share: float = 1.0) -> KeptMessages:
-    """What stays beside a summary of that length, ``newest`` of the messages among it, in ``share`` of the room."""
+    """The messages that stay beside a summary of that length, in ``share`` of the room; ``newest`` limits the tail."""
     around = situation.sizes.fixed + length + 0.5 * rules_room(aim.window)
     room = share * max(0.0, aim.goal - around)
     tail = min(room, newest * situation.weigh(message.id for message in situation.messages))
     request_room = None
     if aim.bar is not None:
         pinned = situation.weigh(message.id for message in situation.messages if message.id in situation.pins)
-        request_room = max(
-            0.0, REQUEST_SHARE * (situation.sizes.sure * aim.bar - situation.sizes.fixed) - pinned - length
-        )
+        below_bar = situation.sizes.sure * aim.bar - situation.sizes.fixed
+        request_room = max(0.0, REQUEST_SHARE * below_bar - pinned - length)
     return keep(situation, room=room, tail=tail, request_room=request_room)
 
 
@@ -83,7 +82,7 @@ def committed(
     dropped: Sequence[DroppedMessage] = (),
     usage: Usage | None = None,
 ) -> CompactionCommitted:
-    """The event that puts ``text`` in the place of ``leaving``; those of them in ``dropped`` are not in the text.
+    """The event that replaces ``leaving`` by ``text``; the text does not cover the messages in ``dropped``.
 
     ``usage`` is that of the call whose whole visible answer the text is.
     """

@@ -1,8 +1,8 @@
-"""The message that stands in the place of what left: a summary, a digest, or a word that something was left out.
+"""The message that replaces removed messages: a summary, a digest, or an omission notice.
 
-It goes out under the role ``user`` on every wire, with ``origin="summary"``: no wire takes a system message in the
-middle of a history and one of four takes it at its begin, and a summary is text about the conversation, not an order.
-Its first part says so. The rules of the user follow as a part of their own, copied by code, and then the text itself.
+It has the role ``user`` on every wire, with ``origin="summary"``: no wire takes a system message in the middle of a
+history, one of four takes it at the beginning, and a summary is text about the conversation, not an order. Its first
+part says so. Then follow the user's rules, copied by code, and the text.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ RULES_MOST: Final = 2_000
 
 
 class SummaryMessage(NamedTuple):
-    """A summary message, and its length where the call that wrote its text reported it."""
+    """A summary message, and its length if the summary call reported it."""
 
     message: Message
     tokens: int | None
 
 
 def summary_id(compaction: str) -> str:
-    """Id of the message that a compaction puts in the place of what left."""
+    """Id of the message that replaces the removed messages of a compaction."""
     return f"{compaction}.summary"
 
 
@@ -51,7 +51,7 @@ def rules_room(window: int | None) -> float:
 
 
 def own_tokens(situation: Situation, parts: Iterable[TextPart]) -> float:
-    """Tokens of texts of ours in the provider's own measure, as a summary's reported length is."""
+    """Tokens of our texts in the provider's measure, like a summary's reported length."""
     return situation.fold.text_ratio * sum(situation.count(part.text) for part in parts)
 
 
@@ -63,9 +63,9 @@ def summary_message(
     window: int | None,
     usage: Usage | None = None,
 ) -> SummaryMessage:
-    """The message for a text, with the rules of the messages that leave.
+    """The message for a text, with the user's rules from the leaving messages.
 
-    With ``usage`` the text is the whole visible answer of that call, and its reported length is taken for it.
+    With ``usage`` the text is the whole visible answer of that call, and the reported length is its length.
     """
     name = summary_id(situation.compaction)
     rules = written(collected(leaving, most=rules_room(window), count=situation.count))
@@ -76,11 +76,11 @@ def summary_message(
     message = Message(id=name, role="user", origin="summary", parts=(*parts, body))
     if usage is None or usage.answer is None or not usage.verified or usage.placeholder:
         return SummaryMessage(message, None)
-    said = usage.answer - (usage.reasoning or 0)
+    reported = usage.answer - (usage.reasoning or 0)
     around = own_tokens(situation, parts)
     estimate = situation.count(text)
-    plausible = 0.5 * estimate <= said <= 2 * estimate
-    return SummaryMessage(message, round(said + around) if plausible else None)
+    is_plausible = 0.5 * estimate <= reported <= 2 * estimate
+    return SummaryMessage(message, round(reported + around) if is_plausible else None)
 
 
 def earlier_text(messages: Iterable[Message]) -> str:

@@ -1,4 +1,4 @@
-"""Takes over a database that is not the user's own: one that somebody else made, or that was moved."""
+"""Takes over a database that another user made, or that was moved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ullage.store.transaction import Transaction
 
 
 class AdoptedSession(NamedTuple):
-    """A session of the store. ``dropped`` names, for a person, what it does not have any more."""
+    """A session of the store. ``dropped`` lists for a person what was removed from it."""
 
     session: str
     dropped: tuple[str, ...]
@@ -28,10 +28,11 @@ class AdoptedSession(NamedTuple):
 def adopt(path: Path, data: Path, *, keep: Keep | None) -> list[AdoptedSession]:
     """Mark the database as the user's own, in one transaction; gives its sessions.
 
-    With ``keep``, each session is brought to rest as an import is: unfinished work is closed, nothing is allowed in
-    advance, and of its own settings it has those that ``keep`` gives back. Without it the sessions stay as they are:
-    that is for the user's own store, which was moved. Folds that were stored are removed either way, since only the
-    ledger is believed. Raises ``StoreUnavailable``, also for a database with tables, triggers or views of its own.
+    With ``keep``, each session is closed like an import: unfinished work ends, grants are revoked, and only the
+    settings that ``keep`` returns remain. Without it the sessions stay as they are: for the user's own store that was
+    moved. Stored folds are removed in both cases, since only the ledger is trusted.
+
+    Raises ``StoreUnavailable``, also for a database with tables, triggers or views of its own.
     """
     if not path.is_file():
         raise StoreUnavailable(f"There is no store {path}. Name the database file.")
@@ -72,12 +73,9 @@ def _sessions(work: Transaction, keep: Keep | None) -> list[AdoptedSession]:
 
 
 def _rest(work: Transaction, session: str, keep: Keep) -> tuple[str, ...]:
-    """Bring one session to rest; what it does not have any more."""
+    """Close one session; returns what was removed from it."""
     where = session_head(work.database, session)
-    copy = CopiedSession()
-    for event in read(work.database, where, after=0):
-        copy.add(event)
-    resting = copy.resting(keep)
+    resting = CopiedSession().add_all(read(work.database, where, after=0)).resting(keep)
     named = {event.message_id for event in resting.events if isinstance(event, QueueLeft)}
     waiting = [row[0] for row in work.run("pending", where.key) if row[0] not in named]
     unnamed = [QueueLeft(message_id=message, how="returned") for message in waiting]

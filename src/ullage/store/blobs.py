@@ -12,7 +12,7 @@ from ullage.store.transaction import Transaction
 
 
 def handle_of(data: bytes) -> str:
-    """The name of these bytes: the first 128 bits of their SHA-256."""
+    """The handle of these bytes: the first 128 bits of their SHA-256."""
     return sha256(data).hexdigest()[:32]
 
 
@@ -24,7 +24,7 @@ def keep(work: Transaction, where: SessionHead, handle: str, data: bytes) -> str
 
 
 def kept(database: sqlite3.Connection, where: SessionHead, handle: str, start: int, size: int | None) -> bytes:
-    """See ``Store.kept``; only what is asked for is read."""
+    """See ``Store.kept``; only the requested range is read."""
     row = database.execute(statements()["kept"], (where.key, handle)).fetchone()
     if row is None:
         raise SessionNotFound(f"Session {where.session!r} keeps nothing under {handle!r}.")
@@ -35,5 +35,5 @@ def kept(database: sqlite3.Connection, where: SessionHead, handle: str, start: i
 
 
 def handles(database: sqlite3.Connection, where: SessionHead) -> list[str]:
-    """The handles of all that a session keeps."""
+    """The handles of all kept bytes of a session."""
     return [row[0] for row in database.execute(statements()["kept_handles"], (where.key,))]

@@ -1,7 +1,7 @@
-"""The user's store of learnt calibration: what all their sessions taught about each model, in one JSON file.
+"""The user's store of calibration that all sessions learnt about each model, in one JSON file.
 
-The file lies in the platform's place for a user's data, holds no content of any conversation, and is replaced as a
-whole: a reader sees the old one or the new one, never half of one. A missing file is an empty store.
+The file is in the platform's directory for user data, holds no content of a conversation, and is replaced atomically. A
+missing file is an empty store.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ FILE = "calibration.json"
 
 
 class DamagedStore(UnreadableInput):
-    """The store's file can't be opened, is no JSON, or holds something else than a store."""
+    """The store's file can't be opened, or holds no store."""
 
 
 class UnwritableStore(UllageError):
-    """The store's file can't be replaced; the one that was there is unchanged."""
+    """The store's file can't be replaced; the existing file is unchanged."""
 
 
 class _CalibrationFile(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     models: dict[str, Learnt]
-    """What was learnt, by provider and model, as ``Calibration.models``."""
+    """As ``Calibration.models``, by provider and model."""
 
 
 class _Version(msgspec.Struct):
@@ -49,7 +49,7 @@ class CalibrationStore:
         self.path = (data_directory() if directory is None else directory) / FILE
 
     def read(self) -> Calibration:
-        """What was learnt; nothing when nothing was stored yet. Raises ``DamagedStore``."""
+        """The stored calibration; empty without a file. Raises ``DamagedStore``."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -70,11 +70,11 @@ class CalibrationStore:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise DamagedStore(
                 f"The learnt calibration at {self.path} is damaged ({problem}). Delete the file, or move it away: "
-                "what it held is learnt again with `ullage calibration FILES --save`."
+                "its content is learnt again with `ullage calibration FILES --save`."
             ) from problem
 
     def add(self, learnt: Calibration) -> Calibration:
-        """Store these models, in the place of what was stored for them, and keep the others; gives back all.
+        """Store these models beside the others; returns all models.
 
         Raises ``DamagedStore`` and ``UnwritableStore``; in both cases the file is as it was.
         """

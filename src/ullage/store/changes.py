@@ -1,4 +1,4 @@
-"""Telling who watches what was stored, in this process and in others."""
+"""Notifies watchers of what was stored, in this process and in others."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 
 from ullage.errors import StoreUnavailable
 from ullage.store.transaction import Change
 
 MOST_HELD = 1_000
-"""Changes that a watcher need not have taken yet; behind that it is told to read the database instead."""
+"""The most changes that are held for a slow watcher; beyond that it reads the database instead."""
 
 
 class Subscription:
-    """One watcher's news. All but its making belongs to its event loop."""
+    """The news of one watcher. All methods are called in its event loop."""
 
     def __init__(self, session: str) -> None:
         self.session = session
@@ -39,19 +40,19 @@ class Subscription:
         return True
 
     def take(self) -> tuple[list[Change], bool]:
-        """What was stored since the last time, and whether there is more that has to be looked up."""
+        """The changes since the last call, and whether the database holds more."""
         held, must_look = list(self._held), self._must_look
         self._held.clear()
         self._must_look = False
         return held, must_look
 
     def newest(self) -> int | None:
-        """See ``Watch.newest``. Not for one that takes."""
+        """See ``Watch.newest``. Not to be mixed with ``take``."""
         held, must_look = self.take()
         return None if must_look else max((change.seq for change in held), default=0)
 
     def hear(self, change: Change | None) -> None:
-        """A change of this process, or ``None`` for something that has to be looked up."""
+        """A change of this process, or ``None`` for changes that are only in the database."""
         if change is None or not change.stored or len(self._held) >= MOST_HELD:
             if len(self._held) >= MOST_HELD:
                 self._held.clear()
@@ -66,7 +67,10 @@ class Subscription:
 
     def _raise_if_closed(self) -> None:
         if self._is_closed:
-            raise StoreUnavailable("The store was closed while somebody watched it.")
+            raise StoreUnavailable("The store was closed while a session was watched. Open it again to continue.")
+
+
+_News = tuple[Subscription, Change | None]
 
 
 class Watchers:
@@ -93,44 +97,44 @@ class Watchers:
 
     def tell(self, changes: list[Change]) -> None:
         """These were committed by this store."""
+        news: list[_News] = []
         with self._lock:
-            told = [(each, change) for change in changes for each in self._by_session.get(change.session, ())]
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Subscription, Change | None]]] = {}
-        for subscription, change in told:
-            by_loop.setdefault(subscription.loop, []).append((subscription, change))
-        self._deliver(by_loop)
+            for change in changes:
+                for subscription in self._by_session.get(change.session, ()):
+                    news.append((subscription, change))
+        _deliver(news)
 
     def tell_foreign(self, sessions: set[str] | None) -> None:
-        """Another process stored something in these sessions, or nobody knows where."""
+        """Another process stored something in these sessions; ``None``: in unknown sessions."""
+        news: list[_News] = []
         with self._lock:
-            told = [
-                each
-                for session, subscriptions in self._by_session.items()
-                if sessions is None or session in sessions
-                for each in subscriptions
-            ]
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Subscription, Change | None]]] = {}
-        for subscription in told:
-            by_loop.setdefault(subscription.loop, []).append((subscription, None))
-        self._deliver(by_loop)
+            for session, subscriptions in self._by_session.items():
+                if sessions is None or session in sessions:
+                    news += [(subscription, None) for subscription in subscriptions]
+        _deliver(news)
 
     def end(self) -> None:
-        """The store closes: nobody is told anything any more."""
+        """Ends all subscriptions, because the store closes."""
         with self._lock:
-            told = [each for subscriptions in self._by_session.values() for each in subscriptions]
-        for subscription in told:
+            lists = list(self._by_session.values())
+        for subscription in chain.from_iterable(lists):
             _call(subscription.loop, subscription.end)
 
-    def _deliver(self, by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Subscription, Change | None]]]) -> None:
-        for loop, news in by_loop.items():
-            _call(loop, _hear_all, news)
+
+def _deliver(news: list[_News]) -> None:
+    """Wake each event loop once, however many of its subscriptions have news."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_News]] = {}
+    for subscription, change in news:
+        by_loop.setdefault(subscription.loop, []).append((subscription, change))
+    for loop, its_news in by_loop.items():
+        _call(loop, _hear_all, its_news)
 
 
-def _hear_all(news: list[tuple[Subscription, Change | None]]) -> None:
+def _hear_all(news: list[_News]) -> None:
     for subscription, change in news:
         subscription.hear(change)
 
 
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *values: object) -> None:
-    with suppress(RuntimeError):  # the loop was closed: nobody listens there any more
+    with suppress(RuntimeError):  # the loop is closed and has no listeners
         loop.call_soon_threadsafe(function, *values)

@@ -1,4 +1,4 @@
-"""Pieces of answers under way: stored before they are shown, removed when the answer is in the ledger."""
+"""Pieces of streaming answers: stored before they are shown, removed when the answer is in the ledger."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ullage.store.transaction import Change, Transaction
 
 log = logging.getLogger("ullage.store")
 
-_Stored = tuple[str, str, str, str, str]
+_PieceRow = tuple[str, str, str, str, str]
 """Of each piece: kind, part, text, call_id, name. The call and the offsets are the row's."""
 
-_decode = msgspec.json.Decoder(list[_Stored]).decode
+_decode = msgspec.json.Decoder(list[_PieceRow]).decode
 
 
 class DraftRow(NamedTuple):
@@ -48,7 +48,7 @@ def draft(work: Transaction, where: SessionHead, pieces: Sequence[DraftPiece]) -
 
 
 def read_drafts(database: sqlite3.Connection, where: SessionHead, after_row: int = 0) -> Iterator[DraftRow]:
-    """What is stored of the answers under way, in the order of storing."""
+    """The stored pieces of streaming answers, in the order of storing."""
     rows = database.execute(statements()["read_drafts"], (where.key, after_row))
     for row, call, first, seq, body in rows:
         try:

@@ -1,4 +1,4 @@
-"""What SQLite says went wrong, in words that tell what to do next."""
+"""Turns SQLite's errors into messages that say what happened and what to do next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def primary_code(problem: sqlite3.Error) -> int:
 def failure(problem: sqlite3.Error, path: Path) -> UllageError:
     """Our error for one of SQLite's."""
     if isinstance(problem, sqlite3.IntegrityError):
-        return LedgerError(f"What was to be stored in {path} contradicts what is there ({problem}).")
+        return LedgerError(f"The write to {path} contradicts the stored data ({problem}). Nothing was written.")
     match primary_code(problem):
         case sqlite3.SQLITE_FULL:
             return StoreUnavailable(
@@ -57,15 +57,15 @@ def failure(problem: sqlite3.Error, path: Path) -> UllageError:
             )
         case sqlite3.SQLITE_TOOBIG:
             return StoreUnavailable(f"One value is larger than a row of {path} can hold ({problem}).")
-    return StoreUnavailable(f"The database {path} can't do what was asked ({problem}). Nothing was written.")
+    return StoreUnavailable(f"The database {path} failed ({problem}). Nothing was written.")
 
 
 UNREADABLE = (zlib.error, UndecodableRow, UnicodeDecodeError)
-"""What a row raises whose bytes are not what was written."""
+"""Errors of reading a row whose bytes were changed after the write."""
 
 
 def damaged(problem: Exception, path: Path) -> StoreUnavailable:
-    """Our error for a row that SQLite reads and nobody wrote so."""
+    """Our error for a row with changed bytes."""
     return StoreUnavailable(
         f"A row of {path} is damaged ({problem}). Put a backup in the file's place, or move it away together with "
         f"{path.name}-wal and {path.name}-shm to begin a new one; `sqlite3 {path.name} .recover` saves what it can."
@@ -73,7 +73,7 @@ def damaged(problem: Exception, path: Path) -> StoreUnavailable:
 
 
 def unusable(problem: OSError, path: Path, what: str = "database") -> StoreUnavailable:
-    """Our error for a directory that can't be made, or a file that can't be looked at."""
+    """Our error for a directory that can't be created, or a file that can't be read."""
     return StoreUnavailable(
         f"The {what} {path} can't be used ({problem.strerror or problem}). Make its directory and allow writing "
         "there, or choose another place" + (" with ULLAGE_DATA." if what == "database" else ".")

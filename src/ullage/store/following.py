@@ -1,4 +1,4 @@
-"""The events and draft pieces of a session in one order, from what was read and from what is told."""
+"""Merges the events and draft pieces of a session in order, from the database and from notifications."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ullage.store.store import DraftPiece
 from ullage.store.transaction import Change
 
 MOST_READ = 1_000
-"""Events that are read at once, so that a long ledger is not held in memory as a whole."""
+"""The most events that one read loads, so that a long ledger is not in memory as a whole."""
 
 
 class FoundEvents(NamedTuple):
-    """What one look into the database found behind a place; ``is_all`` is False when there are more events."""
+    """The result of one read of the database; ``is_all`` is False if there are more events."""
 
     events: list[Event]
     drafts: list[DraftRow]
@@ -34,11 +34,11 @@ def look(database: sqlite3.Connection, session: str, after: int, after_row: int)
 
 
 class Follower:
-    """What one who follows has had, and hence what comes next for it.
+    """The position of one follower, and what comes next for it.
 
-    A piece belongs behind the event that was the last when it was stored. One that would come later than the next
-    event is left out: then that event was read from the database together with all pieces that were still there, and
-    the ones that were not belong to answers that are in the events.
+    A piece belongs after the event that was the newest when the piece was stored. A piece that would come after the
+    next event is left out: that event was read from the database with all remaining pieces, and a removed piece belongs
+    to an answer that the events contain.
     """
 
     def __init__(self, after: int, offset: int) -> None:
@@ -49,7 +49,7 @@ class Follower:
         self._had: dict[str, int] = {}
 
     def read(self, seen: FoundEvents) -> Iterator[Event | DraftPiece]:
-        """What is new in what was looked up, in order."""
+        """The new items of a read, in order."""
         drafts = iter(seen.drafts)
         row = next(drafts, None)
         for event in seen.events:
@@ -62,9 +62,9 @@ class Follower:
             row = next(drafts, None)
 
     def hear(self, change: Change, *, has_looked: bool = False) -> Iterator[Event | DraftPiece] | None:
-        """What is new in what was told; ``None`` when events or pieces lie before it that were not told.
+        """The new items of a notification; ``None`` if earlier events or pieces are missing.
 
-        With ``has_looked`` the database has been read since it was told: what is missing before a piece then is gone.
+        With ``has_looked`` the database was read since the notification: a piece that is still missing was removed.
         """
         first = change.stored[0]
         if isinstance(first, DraftPiece):
@@ -96,6 +96,6 @@ class Follower:
                 yield piece
 
     def _last_of(self, call: str, seq: int) -> int:
-        """The last piece had of a call, one of whose pieces was stored behind the event ``seq``."""
-        # A call whose first piece was stored behind the place we began at is none that ``offset`` is about.
+        """The last delivered piece of a call that has a piece after the event ``seq``."""
+        # ``offset`` applies only to a call whose first piece was stored before the follower's start.
         return self._had.setdefault(call, self._offset if seq <= self._from else -1)

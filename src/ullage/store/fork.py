@@ -1,6 +1,6 @@
 """A new session that begins as a copy of another.
 
-A copy, not a reference: either can be deleted without the other, and no reader has to know that there are two.
+The fork is a copy, not a reference: either session can be deleted without the other.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from ullage.store.transaction import Transaction
 
 
 def resting_of(database: sqlite3.Connection, origin: str, through: int, keep: Keep) -> CopyClosure:
-    """What brings a copy of another's events up to ``through`` to rest. Folds them all. Raises ``SessionNotFound``."""
-    copy = CopiedSession()
-    for event in read(database, session_head(database, origin), after=0, limit=through):
-        copy.add(event)
-    return copy.resting(keep)
+    """The events that close a copy of the origin's events up to ``through``. Raises ``SessionNotFound``."""
+    events = read(database, session_head(database, origin), after=0, limit=through)
+    return CopiedSession().add_all(events).resting(keep)
 
 
 def copy_session(work: Transaction, origin: str, session: str, through: int, resting: CopyClosure) -> tuple[Event, ...]:

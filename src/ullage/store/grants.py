@@ -1,7 +1,7 @@
 """The user's grants for projects: one small file each, in the user's data directory.
 
-A file of its own for each grant makes giving and revoking one atomic, whoever else writes. They never come from a
-project: the directory is the user's, and no grant is read for a root that holds it.
+One file for each grant makes giving and revoking atomic. Grants never come from a project: a project root that contains
+the user's data directory has none.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ProjectGrants:
         self.directory = (data_directory() if directory is None else directory) / DIRECTORY
 
     def all(self) -> list[ProjectGrant]:
-        """Every grant there is, the oldest first. A file that can't be read or understood grants nothing."""
+        """Every grant, the oldest first. Unreadable files are ignored."""
         found: list[ProjectGrant] = []
         try:
             names = sorted(os.listdir(self.directory))
@@ -60,20 +60,20 @@ class ProjectGrants:
                 continue
             if read.version == 1 and read.grant.id == path.stem:
                 found.append(ProjectGrant(read.root, read.grant))
-        return sorted(found, key=lambda one: one.grant.at)
+        return sorted(found, key=lambda found_grant: found_grant.grant.at)
 
     def of(self, root: Path) -> tuple[Grant, ...]:
-        """The grants for this root; none where it holds the grants' own directory, which tools could then write to."""
+        """The grants for this root; none if it contains the directory of the grants, where tools could write grants."""
         if self._lies_in(root):
             return ()
         key = str(root.resolve())
-        return tuple(one.grant for one in self.all() if one.root == key)
+        return tuple(project.grant for project in self.all() if project.root == key)
 
     def add(self, root: Path, grant: Grant) -> None:
-        """Keep a grant for this root. Raises ``CommandRefused`` for a root that can have none, ``UllageError``."""
+        """Store a grant for this root. Raises ``CommandRefused`` for a root that can't have grants, ``UllageError``."""
         if self._lies_in(root):
             raise CommandRefused(
-                f"No grant is kept for {root}: Ullage's own data lies in it, so what works there could write grants. "
+                f"The grant for {root} was not stored: it contains Ullage's own data, so tools could write grants. "
                 "Allow it for this session instead."
             )
         data = msgspec.json.encode(_GrantFile(root=str(root.resolve()), grant=grant))
@@ -81,7 +81,7 @@ class ProjectGrants:
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "wb") as file:  # one that is cut in the middle can't be read, and grants nothing
+            with os.fdopen(handle, "wb") as file:  # a partly written file is unreadable and grants nothing
                 file.write(data + b"\n")
         except OSError as problem:
             raise UllageError(
@@ -90,7 +90,7 @@ class ProjectGrants:
             ) from problem
 
     def revoke(self, grant: str) -> bool:
-        """Take a grant back; False where there is none of this id. Raises ``UllageError``."""
+        """Remove a grant; False if there is none with this id. Raises ``UllageError``."""
         if not _ID.fullmatch(grant):
             return False
         path = self.directory / f"{grant}.json"

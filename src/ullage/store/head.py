@@ -1,4 +1,4 @@
-"""Where a session stands: what every write looks at first."""
+"""The head of a session's ledger, which every write reads first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ullage.store.statements import statements
 
 
 class SessionHead(NamedTuple):
-    """Where a session stands. ``now`` is the database's clock, ``expires`` by it the end of the owner's lease."""
+    """The head of a session's ledger. ``now`` is the database's clock, ``expires`` the end of the lease by it."""
 
     session: str
     key: int

@@ -1,10 +1,11 @@
-"""Who may drive a session: owner, generation, and when the right ends by the database's clock."""
+"""The right to drive a session: its owner, its generation, and its end by the database's clock."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import socket
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -22,15 +23,15 @@ _ENDED = "ended"
 def new_owner() -> str:
     """A name for one driver: ``machine:pid:start of the process:random``.
 
-    From the first three another process of the same machine can tell that the owner is dead and need not wait for its
-    lease to end. Where the system does not say when a process began, the third is empty and the lease's end decides.
+    From the first three fields another process of the same machine can tell that the owner is dead, without waiting for
+    the end of its lease. If the system does not report the start of a process, the third field is empty.
     """
     pid = os.getpid()
     return f"{_machine()}:{pid}:{_start_of(pid)}:{secrets.token_hex(4)}"
 
 
 def is_dead(owner: str) -> bool:
-    """True when the owner is known to be gone: a process of this machine that ended, or whose number another has."""
+    """Whether the owner is a process of this machine that has ended, or whose number another process has."""
     machine, _, rest = owner.partition(":")
     pid, _, rest = rest.partition(":")
     start = rest.partition(":")[0]
@@ -49,13 +50,13 @@ def acquire(work: Transaction, where: SessionHead, owner: str, ttl_s: float) -> 
 
 
 def held(work: Transaction, lease: Lease) -> SessionHead:
-    """Where the lease's session stands. Raises ``LeaseLost`` when the lease is not the session's any more.
+    """The head of the lease's session. Raises ``LeaseLost`` if another driver took the session over.
 
-    A lease past its end that nobody has taken over is still good: what matters is that there is no other driver.
+    An expired lease is still valid while the session has no other driver.
     """
     where = session_head(work.database, lease.session)
     if (where.owner, where.generation) != (lease.owner, lease.generation):
-        taken = f"{where.owner} drives it now" if where.owner else "it was let go"
+        taken = f"{where.owner} drives it now" if where.owner else "it was released"
         raise LeaseLost(
             f"The lease of {lease.owner} on session {lease.session!r} is lost: {taken}. Nothing was written; "
             "acquire the session again and read what happened since."
@@ -80,7 +81,7 @@ def holder(where: SessionHead) -> str:
 
 
 def busy(where: SessionHead) -> SessionBusy:
-    """The refusal that names who drives the session."""
+    """The error that names the session's driver."""
     until = datetime.fromtimestamp(where.expires, UTC).isoformat(timespec="seconds")
     return SessionBusy(
         f"Session {where.session!r} is driven by {where.owner} until {until} at least. Send it commands, or end that "
@@ -92,23 +93,19 @@ def busy(where: SessionHead) -> SessionBusy:
 
 @cache
 def _machine() -> str:
-    """The host's name with a digest of what tells apart two that share it: the boot, and the container's processes."""
-    seen = [socket.gethostname()]
-    for file in (_PROC / "sys/kernel/random/boot_id",):
-        try:
-            seen.append(file.read_text().strip())
-        except OSError:
-            seen.append("")
-    try:
-        seen.append(os.readlink(_PROC / "self/ns/pid"))
-    except OSError:
-        seen.append("")
-    digest = sha256("\n".join(seen).encode()).hexdigest()[:8]
-    return f"{seen[0].replace(':', '-')}-{digest}"
+    """The host's name, with a digest of the boot and of the container's process namespace."""
+    host = socket.gethostname()
+    boot = namespace = ""
+    with suppress(OSError):
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    with suppress(OSError):
+        namespace = os.readlink(_PROC / "self/ns/pid")
+    digest = sha256(f"{host}\n{boot}\n{namespace}".encode()).hexdigest()[:8]
+    return f"{host.replace(':', '-')}-{digest}"
 
 
 def _start_of(pid: int) -> str:
-    """When a process began, in ticks since the boot; empty when there is none or nothing says so.
+    """The start of a process in ticks since the boot; empty if it is unknown or there is no such process.
 
     Field 22 of ``/proc/<pid>/stat``, counted behind the name, which may hold anything
     (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html). A process that ended and was not waited for has ended.
@@ -121,7 +118,7 @@ def _start_of(pid: int) -> str:
 
 
 def _exists(pid: int) -> bool:
-    """Whether there is such a process; where ``/proc`` hides those of other users, the signal still tells."""
+    """Whether the process exists; a signal also finds processes of other users that ``/proc`` hides."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -36,7 +36,7 @@ def create(work: Transaction, session: str, origin: str, events: Sequence[Event]
     if not session:
         raise CommandRefused("A session needs an id that is not empty.")
     if work.run("head", session).fetchone() is not None:
-        raise CommandRefused(f"There is a session {session!r} already. Choose another id, or go on with that one.")
+        raise CommandRefused(f"There is a session {session!r} already. Choose another id, or continue that session.")
     now = work.run("now").fetchone()[0]
     created = events[0].at if events and events[0].at else now
     work.run("add_session", session, round(created, 3), round(now, 3), origin)
@@ -44,10 +44,10 @@ def create(work: Transaction, session: str, origin: str, events: Sequence[Event]
 
 
 def write(work: Transaction, where: SessionHead, events: Sequence[Event], *, strict: bool = True) -> tuple[Event, ...]:
-    """Put the events behind the session's last one; gives them with their envelopes.
+    """Append the events to the session's ledger; returns them with their envelopes.
 
-    What they say of the queue is held against it: ``CommandRefused`` when a message does not wait (any more). With
-    ``strict=False``, for what was written elsewhere, such an event is stored and changes nothing.
+    Raises ``CommandRefused`` if an event concerns a queued message that does not wait. With ``strict=False``, for
+    events of another session, such an event is stored and does not change the queue.
     """
     if not events:
         return ()
@@ -95,7 +95,7 @@ def read_these(database: sqlite3.Connection, where: SessionHead, seqs: Sequence[
 
 
 def _event(database: sqlite3.Connection, where: SessionHead, row: EventRow) -> Event:
-    """A row's event. Of a damaged row that ended a message's wait, the queue still knows what it said."""
+    """The event of a row. For a damaged row that ended a message's wait, the queue still has the content."""
     event = to_event(where.session, row)
     if not isinstance(event, RowDamaged):
         return event
@@ -108,7 +108,7 @@ def _event(database: sqlite3.Connection, where: SessionHead, row: EventRow) -> E
 def rows(
     database: sqlite3.Connection, where: SessionHead, *, after: int = 0, limit: int | None = None
 ) -> Iterator[EventRow]:
-    """The same as they are stored."""
+    """The stored rows of these events."""
     most = -1 if limit is None else limit
     for row in database.execute(statements()["read_events"], (where.key, after, most)):
         yield EventRow(*row)
@@ -127,7 +127,7 @@ def about(database: sqlite3.Connection, session: str) -> SessionRow:
 
 
 def _naming(where: SessionHead, events: Sequence[Event]) -> tuple[str, str]:
-    """Title and model after these events: a given title, else the first that a person said."""
+    """Title and model after these events: a given title, or else the first message of a person."""
     title, model = where.title, where.model
     for event in events:
         match event:
@@ -145,5 +145,5 @@ def _naming(where: SessionHead, events: Sequence[Event]) -> tuple[str, str]:
 def _first_words(message: Message) -> str:
     if message.role != "user" or message.origin != "said":
         return ""
-    said = next((part.text for part in message.of_type(TextPart) if part.text.strip()), "")
-    return " ".join(said[: 20 * TITLE_LENGTH].split())[:TITLE_LENGTH]
+    text = next((part.text for part in message.of_type(TextPart) if part.text.strip()), "")
+    return " ".join(text[: 20 * TITLE_LENGTH].split())[:TITLE_LENGTH]

@@ -1,9 +1,9 @@
-"""Whose store a database file is: a command that was told of one with ``--store`` works in the user's own alone.
+"""Checks that a database file is the user's own before a command with ``--store`` works in it.
 
-An approval that a store holds lets a command run, and a server resumes what the store left unfinished. So a database
-outside the user's data directory carries a mark, made of a secret in that directory and of the file's place. Somebody
-who can only put a file at the place doesn't know the mark. ``store/adopting.py`` takes over a store without it. A
-program that names a store is believed: it could run the command itself.
+An approval in a store lets a command run, and a server resumes the unfinished work of a store. So a database outside
+the user's data directory carries a mark, made of a secret in that directory and of the file's path. An attacker who can
+only place a file doesn't know the mark. ``store/adopting.py`` takes over a store without it. A program that names a
+store is trusted: it could run the command itself.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _SIZE: Final = 32
 
 
 class ForeignStore(StoreUnavailable):
-    """The database does not carry the user's mark: somebody else made it, or it was moved."""
+    """The database does not carry the user's mark: another user made it, or it was moved."""
 
     def __init__(self, path: Path) -> None:
         name = shlex.quote(str(path))
         super().__init__(
-            f"The store {path} was made by somebody else, or it was moved. It was not opened, because an approval in "
+            f"The store {path} was made by another user, or it was moved. It was not opened, because an approval in "
             f"it would let a command run. `ullage adopt {name}` takes it over: nothing in it is resumed or allowed "
             f"without asking. If it is your own, `ullage adopt --unfinished {name}` resumes its unfinished work as "
             f"well. `ullage context {name}` only looks at it."
@@ -75,7 +75,7 @@ def _secret(data: Path) -> bytes:
                 file.write(secrets.token_bytes(_SIZE))
                 file.flush()
                 os.fsync(file.fileno())
-            with suppress(FileExistsError):  # another process made one in this moment: that one counts
+            with suppress(FileExistsError):  # another process has just made the secret: use that one
                 os.link(name, path)
         finally:
             os.unlink(name)

@@ -1,8 +1,8 @@
-"""What the user answered when asked whether a project's ``ullage.toml`` may set more than harmless settings.
+"""The user's answers to the question whether a project's ``ullage.toml`` may set more than harmless settings.
 
-One small file for each directory, in the user's data directory. An answer is for one content of the file: a file that
-has changed since is asked about again. A note without a content says that sessions have worked in a directory whose
-file nobody had to answer for: what lies there and below from then on may be their commands' work.
+One small file for each directory, in the user's data directory. An answer is valid for one content of the file: after a
+change the user is asked again. An answer without a digest records that sessions have worked in a directory, so that
+files there and below may come from their commands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIRECTORY: Final = "projects"
 
 
 class ProjectAnswer(NamedTuple):
-    """The answer for the file in ``directory``, as long as its content has this digest."""
+    """The answer for the file in ``directory`` while its content has this digest."""
 
     directory: str
     digest: str
@@ -46,7 +46,7 @@ class ProjectAnswers:
         self.directory = (data_directory() if directory is None else directory) / DIRECTORY
 
     def all(self) -> list[ProjectAnswer]:
-        """Every answer, by directory. A file that can't be read answers nothing."""
+        """Every answer, by directory. Unreadable files are ignored."""
         try:
             paths = [self.directory / name for name in os.listdir(self.directory) if name.endswith(".json")]
         except OSError:
@@ -55,23 +55,27 @@ class ProjectAnswers:
         return sorted(found)
 
     def of(self, project: Path, digest: str) -> bool | None:
-        """Whether the user agreed to this content of the file in ``project``; ``None`` when nobody was asked."""
+        """Whether the user agreed to this content of the file in ``project``; ``None`` without an answer."""
         answer = self.latest(project)
-        return answer.is_agreed if answer is not None and answer.digest == digest else None
+        if answer is None or answer.digest != digest:
+            return None
+        return answer.is_agreed
 
     def latest(self, project: Path) -> ProjectAnswer | None:
-        """The answer about the file in ``project``, whatever the file held; ``None`` when nobody was asked."""
+        """The answer about the file in ``project`` with any content; ``None`` without an answer."""
         if self._lies_in(project):
             return None
         directory = str(project.resolve())
         answer = _read(self._path(directory))
-        return answer if answer is not None and answer.digest and answer.directory == directory else None
+        if answer is None or not answer.digest or answer.directory != directory:
+            return None
+        return answer
 
     def add(self, project: Path, digest: str, *, is_agreed: bool) -> None:
-        """Keep an answer. Raises ``CommandRefused`` for a directory that can have none, ``UllageError``."""
+        """Store an answer. Raises ``CommandRefused`` for a directory that can't have one, ``UllageError``."""
         if self._lies_in(project):
             raise CommandRefused(
-                f"No answer is kept for {project}: Ullage's own data lies in it, so what works there could write one. "
+                f"The answer for {project} was not stored: it contains Ullage's own data, so tools could write one. "
                 "Put the settings into your own ullage.toml instead."
             )
         self._write(project, digest, is_agreed=is_agreed)
@@ -103,7 +107,7 @@ class ProjectAnswers:
         answer = _read(self._path(str(project.resolve())))
         if answer is None or not answer.digest:
             return False
-        self._write(project, "", is_agreed=False)  # a trusted directory stays known, so that its file is asked about
+        self._write(project, "", is_agreed=False)  # the directory stays known, so that the user is asked about its file
         return True
 
     def _path(self, directory: str) -> Path:
@@ -120,4 +124,6 @@ def _read(path: Path) -> ProjectAnswer | None:
         read = _decoder.decode(path.read_bytes())
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return ProjectAnswer(read.directory, read.digest, read.is_agreed) if read.version == 1 else None
+    if read.version != 1:
+        return None
+    return ProjectAnswer(read.directory, read.digest, read.is_agreed)

@@ -16,7 +16,7 @@ from ullage.store.transaction import Transaction
 
 
 class Queueing(NamedTuple):
-    """One row of the queue. ``queued`` is the number of the event that put it there, ``seq`` of its last content."""
+    """One row of the queue. ``queued`` is the number of the event that added it, ``seq`` of its newest content."""
 
     kind: QueueKind
     state: QueueState
@@ -26,7 +26,7 @@ class Queueing(NamedTuple):
 
 
 def follow_queue(work: Transaction, key: int, event: Event, *, strict: bool) -> None:
-    """Do to the queue what an event of the ledger says. Raises ``CommandRefused`` when it can't be done."""
+    """Apply an event of the ledger to the queue. Raises ``CommandRefused`` if the message is not in the right state."""
     match event:
         case Queued(message=message, kind=kind):
             if queued(work.database, key, message.id) is None:
@@ -48,7 +48,7 @@ def follow_queue(work: Transaction, key: int, event: Event, *, strict: bool) -> 
 
 
 def no_longer_waits(database: sqlite3.Connection, key: int, message: str) -> str:
-    """The sentence that says why nothing can be done with a message."""
+    """The reason why a message can't be edited or withdrawn."""
     row = queued(database, key, message)
     state = "was never queued" if row is None else f"was {row.state}"
     return f"The message {message!r} does not wait: it {state}."
@@ -77,17 +77,18 @@ def send(work: Transaction, where: SessionHead, message: Message, kind: QueueKin
 
 
 def receipt(database: sqlite3.Connection, key: int, message: str, row: Queueing) -> Receipt:
-    """Where a message that was sent before stands now."""
+    """The receipt of a message that was sent before."""
     place = 1 + _ahead(database, key, row.kind, row.queued) if row.state == "pending" else 0
     return Receipt(message, place, row.at, row.state, is_new=False)
 
 
 def pending(database: sqlite3.Connection, where: SessionHead) -> list[tuple[Receipt, Message, QueueKind]]:
-    """What waits, in the order of delivery: those that steer, then those that follow up."""
+    """The waiting messages in the order of delivery: steers, then follow-ups."""
     waiting = []
     for place, (message, kind, seq, at) in enumerate(database.execute(statements()["pending"], (where.key,)), 1):
-        if (said := content(database, where, seq)) is not None:
-            waiting.append((Receipt(message, place, at, is_new=False), said, kind))
+        queued_message = content(database, where, seq)
+        if queued_message is not None:
+            waiting.append((Receipt(message, place, at, is_new=False), queued_message, kind))
     return waiting
 
 

@@ -1,4 +1,4 @@
-"""Removing sessions."""
+"""Deletes sessions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OF_A_SESSION = ("delete_queue", "delete_drafts", "delete_checkpoint", "delete_k
 
 
 def delete(work: Transaction, where: SessionHead) -> None:
-    """All of a session, and the kept bytes that no other session has. Raises ``SessionBusy``."""
+    """Delete a session and the kept bytes that no other session has. Raises ``SessionBusy``."""
     if holder(where):
         raise busy(where)
     orphans = work.run("orphans_of", where.key).fetchall()
@@ -21,7 +21,7 @@ def delete(work: Transaction, where: SessionHead) -> None:
 
 
 def delete_unchanged(work: Transaction, age_s: float, most: int) -> list[str]:
-    """Delete at most ``most`` sessions that nobody drives and nothing was written to for ``age_s``; gives their ids."""
+    """Delete at most ``most`` sessions without a driver that did not change for ``age_s``; returns their ids."""
     before = work.run("now").fetchone()[0] - age_s
     gone = []
     for (session,) in work.run("unchanged_since", before).fetchall():

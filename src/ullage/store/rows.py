@@ -38,7 +38,7 @@ class EventRow(NamedTuple):
 def number(events: Iterable[Event], session: str, after: int, now: float) -> tuple[Event, ...]:
     """The events with their envelopes filled: ``seq`` counts on from ``after``, a missing time is ``now``.
 
-    ``session`` and ``seq`` are the store's to say, whatever an event brought.
+    The store sets ``session`` and ``seq``, whatever an event brought.
     """
     filled: list[Event] = []
     for seq, event in enumerate(events, after + 1):
@@ -84,7 +84,7 @@ def _is_same(message: Message, again: Message) -> bool:
 
 
 def is_message(value: object) -> bool:
-    """Whether a value is a message of parts; a type checker's promise is no proof of that."""
+    """Whether a value really is a message of parts: a caller may ignore the type checker."""
     return isinstance(value, Message) and all(isinstance(part, msgspec.Struct) for part in value.parts)
 
 
@@ -94,7 +94,7 @@ def to_json(session: str, row: EventRow) -> bytes:
     Raises one of ``DAMAGES`` for a row that is not what was written.
     """
     body = unpack(row.body).rstrip()
-    if not body.endswith(b"}"):  # without its end it could become whole, and another, by the envelope's
+    if not body.endswith(b"}"):  # the envelope's end could complete it to another event
         raise UndecodableRow("The row's JSON has no end.")
     envelope = msgspec.json.encode(_envelope(session, row.seq, row.name or f"e{row.seq}", row.at))
     return body[:-1] + b"," + envelope[1:]
@@ -109,7 +109,7 @@ def to_event(session: str, row: EventRow) -> Event:
 
 
 DAMAGES: Final = (zlib.error, UndecodableRow, UnicodeError, TypeError, ValueError, AttributeError)
-"""What reading a row raises whose columns are not what was written."""
+"""Errors of reading a row whose columns were changed after the write."""
 
 
 def _damaged(session: str, row: EventRow, problem: Exception) -> RowDamaged:

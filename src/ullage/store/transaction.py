@@ -1,4 +1,4 @@
-"""What a write is given, and what it tells of itself once it is stored."""
+"""The open transaction of the writer, and the changes that it reports to watchers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ullage.store.store import DraftPiece
 
 
 class Change(NamedTuple):
-    """What one write stored in a session; ``seq`` is the last event's number after it.
+    """The items that one write stored in a session; ``seq`` is the last event's number after it.
 
-    A change that stored neither events nor pieces (a lease let go, a session deleted) has to be looked up.
+    A change without items (a released lease, a deleted session) has to be read from the database.
     """
 
     session: str

@@ -1,8 +1,7 @@
-"""The one thread of a store that writes.
+"""The writer thread of a store.
 
-Whatever waits when it comes round is one transaction, each write in a savepoint of its own: a write that is refused
-fails alone, and all share the cost of one commit. While somebody watches, the thread looks between writes whether
-another process has committed.
+All waiting writes share one transaction and the cost of one commit. Each has its own savepoint, so that a refused write
+fails alone. While there are watchers, the thread checks between writes for commits of other processes.
 """
 
 from __future__ import annotations
@@ -38,21 +37,21 @@ MOST_AT_ONCE = 256
 PAGES_AT_ONCE = 1_000
 
 POLL_S = 0.05
-"""How often another process's commits are looked for, while somebody watches."""
+"""The interval of checks for commits of other processes, while there are watchers."""
 
 
 class Audience(Protocol):
-    """Who is told of what was stored. Called in the writer's thread.
+    """Receives notifications of stored changes, in the writer's thread.
 
-    What it raises is logged and changes nothing for those who write: by then it is stored, or it is not theirs.
+    An exception is logged and does not affect the writes: they are already stored.
     """
 
     def tell(self, changes: list[Change]) -> None:
-        """These were committed by this store."""
+        """This store committed these changes."""
         ...
 
     def tell_foreign(self, sessions: set[str] | None) -> None:
-        """Another process committed something in these sessions; ``None``: it can't be said where."""
+        """Another process committed something in these sessions; ``None``: in unknown sessions."""
         ...
 
     def is_listening(self) -> bool: ...
@@ -61,7 +60,7 @@ class Audience(Protocol):
 @dataclass(slots=True, eq=False)
 class _Write:
     work: Callable[[Transaction], Any] | None
-    """``None``: open the database, and look what others wrote."""
+    """``None``: open the database and check for commits of other processes."""
     durable: bool
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -91,7 +90,7 @@ class Writer:
         self._polled = 0.0
 
     async def perform(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
-        """What ``work`` gives, once it is stored. Cancelling does not undo it: it is performed all the same.
+        """The result of ``work``, once it is stored. Cancelling does not undo it: the work is performed anyway.
 
         ``work`` may run twice, the second time after the first one was undone. Raises what ``work`` raises, a
         ``StopIteration`` as the cause of a ``RuntimeError``, and ``StoreUnavailable``.
@@ -104,12 +103,12 @@ class Writer:
     async def open(self) -> None:
         """Open the database if it is not, without writing. Raises ``StoreUnavailable``.
 
-        From here on, while somebody is listening, nothing that another process commits goes unnoticed.
+        From then on watchers are notified of every commit of another process.
         """
         await self._aside("")
 
     async def give_room_back(self) -> None:
-        """Free pages of the file go back to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
+        """Return free pages to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
         while await self.perform(lambda inside: inside.database.execute("PRAGMA freelist_count").fetchone()[0]):
             await self._aside(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
 
@@ -165,7 +164,7 @@ class Writer:
             self._database = None
 
     def _collect(self, first: _Write | None, writes: list[_Write]) -> bool:
-        """Everything that waits, up to a bound; False when the end was asked for."""
+        """All waiting writes up to ``MOST_AT_ONCE``; False if the thread should end."""
         write = first
         while write is not None:
             writes.append(write)
@@ -184,14 +183,14 @@ class Writer:
             _fail(writes, problem)
         except sqlite3.Error as problem:
             if len(writes) > 1 and primary_code(problem) != sqlite3.SQLITE_BUSY:
-                # SQLite may have undone all of it. One at a time, those fail that can't be done, and no others.
+                # SQLite may have undone the whole transaction. One at a time, only the writes with an error fail.
                 for write in writes:
                     self._perform([write])
                 return
             ours = failure(problem, self.path)
             ours.__cause__ = problem
             _fail(writes, ours)
-        except BaseException as problem:  # noqa: BLE001 - whoever waits is told, and the thread goes on for the others
+        except BaseException as problem:  # noqa: BLE001 - the caller gets the error, and the thread continues for others
             _fail(writes, problem)
         stored = [change for write in writes if write.problem is None for change in write.changes]
         if stored:
@@ -235,14 +234,14 @@ class Writer:
             write.problem = failure(problem, self.path) if isinstance(problem, sqlite3.Error) else problem
         except sqlite3.Error:
             raise
-        except BaseException as problem:  # noqa: BLE001 - what the caller's work raises must reach it, not end us
+        except BaseException as problem:  # noqa: BLE001 - an error of the caller's work must reach the caller, not end the thread
             database.execute("ROLLBACK TO one")
             write.problem = problem
         database.execute("RELEASE one")
 
     def _mark(self) -> bytes:
         """The mark of a new store, where the user has a secret to make it of: a program's store needs none."""
-        with suppress(OSError, StoreUnavailable):  # a directory that may not be read holds no secret of the user's
+        with suppress(OSError, StoreUnavailable):  # an unreadable directory holds no secret of the user
             if self._data is not None and (self._data / SECRET).exists():
                 return mark_of(self.path, self._data)
         return b""
@@ -283,11 +282,11 @@ class Writer:
     def _poll(self) -> None:
         try:
             self._look_around(self._opened())
-        except Exception:  # noqa: BLE001 - nobody waits for this
+        except Exception:  # noqa: BLE001 - no caller waits for this
             self._polled = time.monotonic()  # the next write says what is wrong
 
     def _look_around(self, database: sqlite3.Connection) -> None:
-        """Tell of what others committed since the last look.
+        """Notify watchers of commits of other processes since the last check.
 
         ``data_version`` of a connection changes with every commit but its own
         (https://www.sqlite.org/pragma.html#pragma_data_version).
@@ -311,7 +310,7 @@ class Writer:
         try:
             tell(what)
         except Exception:
-            log.exception("Those who watch %s could not be told what was stored", self.path)
+            log.exception("The watchers of %s could not be notified of stored events", self.path)
 
     def _newest(self, database: sqlite3.Connection) -> tuple[int, int]:
         event = database.execute(statements()["newest_event"]).fetchone()[0]
@@ -328,7 +327,7 @@ def _answer(writes: list[_Write]) -> None:
     for write in writes:
         by_loop.setdefault(write.loop, []).append(write)
     for loop, answered in by_loop.items():
-        with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed and has no waiting callers
             loop.call_soon_threadsafe(_settle, answered)
 
 
