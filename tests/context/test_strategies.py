@@ -227,4 +227,4 @@ def test_a_short_conversation_is_summarised_when_asked_and_one_with_nothing_to_g
     assert isinstance(tiny, Stuck) and tiny.error is None
     last = tiny.events[-1]
     assert isinstance(last, CompactionRolledBack) and last.reason == "no_progress"
-    assert "is no gain" in last.note
+    assert "the least gain is" in last.note

@@ -49,7 +49,7 @@ def test_a_link_to_a_directory_is_that_directory(tmp_path: Path, project: Path) 
 
 def test_a_project_that_holds_the_answers_gets_none(project: Path) -> None:
     answers = ProjectAnswers(project / "data")
-    with pytest.raises(CommandRefused, match="Ullage's own data lies in it"):
+    with pytest.raises(CommandRefused, match="it contains Ullage's own data"):
         answers.add(project, "a", is_agreed=True)
     assert answers.of(project, "a") is None
 

@@ -1,8 +1,7 @@
-"""Rules a user laid down, copied word for word by code: a summary may forget them, this does not.
+"""Copies the user's rules word for word, because a summary may lose them.
 
-What is taken for a rule is a sentence of a user's own message with a word such as *always*, *never*, *must* or *don't*,
-in the languages of ``rule_words.py``. Text that a user only passes on (quotes, code, the middle of something long) is
-no rule of theirs.
+A rule is a sentence of a user's own message with a word such as *always*, *never*, *must* or *don't*, in the languages
+of ``rule_words.py``. Text that a user only passes on (quotes, code, the middle of a long text) contains no rules.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from ullage.messages import Message, TextPart
 HEADING: Final = "Rules the user laid down, word for word:"
 
 LONGEST: Final = 500
-"""Characters of a sentence that is still taken for a rule."""
+"""The most characters of a sentence that counts as a rule."""
 
 OWN_WORDS: Final = 2_000
-"""Characters at the begin and at the end of a message that are taken for the user's own words; between them is what
-was pasted."""
+"""Characters at the beginning and at the end of a message that count as the user's own words; the middle of a longer
+message counts as pasted."""
 
 _SENTENCE: Final = re.compile(
     r"(?<=[.!?؟۔])\s+(?=\S)|\n+|(?<=[。！？｡।॥])(?![。！？｡।॥…」』）】》〉”’\"')\]])\s*|(?<=．)(?![．\d])\s*"
@@ -92,7 +91,7 @@ def collected(leaving: Iterable[Message], *, most: float, count: Callable[[str],
     found: dict[str, bool] = {}
     for message in leaving:
         for rule in (*carried_rules(message), *rules_in(message)):
-            # Said again, a rule of the moment is as new as its last mention.
+            # A repeated rule of the moment is as new as its last mention.
             standing = found.pop(rule.text) if rule.text in found and not rule.standing else rule.standing
             found.setdefault(rule.text, standing)
     standing_first = [text for text, standing in found.items() if standing]

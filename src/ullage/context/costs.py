@@ -39,24 +39,24 @@ class Sizes(NamedTuple):
 
     @property
     def sure(self) -> float:
-        """Share of the reading's upper end that the reading itself is: of a limit, what a plan may count on."""
+        """The reading as a share of its upper end: the share of a limit that a plan may use."""
         return self.used / max(1, self.high)
 
 
 MOST_CORRECTED: Final = 3.0
-"""The most that a message is taken to cost beyond its estimate: what is more than that is no message's."""
+"""The most times its estimate that a message can cost: a larger difference does not come from messages."""
 
 
 def sizes_of(fold: Fold) -> Sizes:
-    """What is in the window by message. Goes through the view once.
+    """Tokens in the window by message. Goes through the view once.
 
-    The sum of all is the reading: what no message explains is in ``fixed``. For plans only; what a plan comes to is
-    read with ``after``.
+    The sum is the reading: tokens that no message explains are in ``fixed``. For plans only; ``after`` gives the
+    reading of a plan.
     """
     forecast = fold.forecast()
     carried = fold.carried
     share = min(1.0, fold.earlier_reasoning(with_last=True) / carried.all) if carried.all > 0 else 0.0
-    # What was learnt about growth corrects what was added since the last actual, all of it alike.
+    # The learnt correction of growth applies equally to all messages since the last reported usage.
     grown = forecast.new / fold.since.tokens if fold.anchor is not None and fold.since.tokens > 0 else 1.0
     grown = min(MOST_CORRECTED, max(1.0, grown))
     each: dict[str, float] = {}
@@ -72,9 +72,9 @@ def sizes_of(fold: Fold) -> Sizes:
 
 
 def after(fold: Fold, events: Iterable[Event]) -> Fold:
-    """The fold as it would be after these events; the given one stays as it is.
+    """A branch of the fold after these events; the given fold does not change.
 
-    A plan is counted by doing it, on a branch: the number that is promised is the number that will be read.
+    A plan is counted by carrying it out on a branch, so the promised number is the next reading.
     """
     branch = _branch(fold)
     for event in events:
@@ -95,7 +95,7 @@ def _branch(fold: Fold) -> Fold:
 
 
 def _copied(value: T) -> T:
-    """A copy of what changes in place, as deep as a fold's own collections go; frozen values are shared."""
+    """A copy of mutable values, as deep as a fold's own collections; frozen values are shared."""
     if isinstance(value, dict):
         return cast(T, {key: dict(inner) if isinstance(inner, dict) else inner for key, inner in value.items()})
     if isinstance(value, list):
@@ -147,9 +147,10 @@ def _attached(data: ProviderData | None) -> int:
 def media_of(message: Message) -> Iterator[ImagePart | FilePart]:
     """Images and files of a message, those in tool results too."""
     for part in message.parts:
-        for one in part.content if isinstance(part, ToolResultPart) else (part,):
-            if isinstance(one, ImagePart | FilePart):
-                yield one
+        parts = part.content if isinstance(part, ToolResultPart) else (part,)
+        for inner in parts:
+            if isinstance(inner, ImagePart | FilePart):
+                yield inner
 
 
 def count_images(message: Message) -> int:

@@ -1,4 +1,4 @@
-"""A summary without a model: what the user said, which files and tools were worked with, and a line a message."""
+"""A summary without a model: the user's messages, the used files, and one line per message."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ullage.messages import Message, TextPart
 
 EARLIER_SHARE: Final = 0.4
 USER_SHARE: Final = 0.6
-"""Of the digest's length, at most 40 % for what an earlier summary said; of the rest, at most 60 % for the user's own
-words. Lines of messages take what is left."""
+"""At most 40 % of the digest is for earlier summaries, and at most 60 % of the rest for the user's own messages. Lines
+of other messages take the remainder."""
 
 MOST_FILES: Final = 20
 
@@ -28,35 +28,33 @@ NO_ROOM: Final = "no room for it in the digest"
 
 
 class Digest(NamedTuple):
-    """The text, and the ids of the messages that it has something of."""
+    """The text, and the ids of the messages that it covers."""
 
     text: str
     ids: tuple[str, ...]
 
 
 def digest(situation: Situation, messages: Sequence[Message], *, most: float) -> Digest:
-    """What these messages hold, in at most about ``most`` tokens; the newest are the last to be left out."""
-    room = _Room(situation, most)
+    """A digest of these messages in at most about ``most`` tokens; the oldest are left out first."""
+    room = _DigestRoom(situation, most)
     earlier = room.excerpt(earlier_text(messages), EARLIER_SHARE * most)
     shown = [message for message in messages if message.origin != "summary"]
-    words = room.words(shown, USER_SHARE * room.left)
-    files = list(dict.fromkeys(path for message in reversed(shown) for path in paths_in(message)))[:MOST_FILES]
-    named = room.line("Files: " + ", ".join(files)) if files else ""
-    lines = room.lines([message for message in shown if message.id not in words])
-    told = words | lines
-    sections = [
-        earlier,
-        named,
-        "\n".join(told[message.id] for message in shown if message.id in told),
-    ]
-    head = "No model could summarise what was said, so this is a list of it, oldest first."
-    text = "\n\n".join([head, *(section for section in sections if section)])
+    texts = room.words(shown, USER_SHARE * room.left)
+    paths: dict[str, None] = {}
+    for message in reversed(shown):
+        paths |= dict.fromkeys(paths_in(message))
+    files = room.line("Files: " + ", ".join(list(paths)[:MOST_FILES])) if paths else ""
+    texts |= room.lines([message for message in shown if message.id not in texts])
+    covered = [message.id for message in shown if message.id in texts]
+    head = "No model could summarise this conversation, so this is a list of its messages, oldest first."
+    sections = [head, earlier, files, "\n".join(texts[name] for name in covered)]
+    text = "\n\n".join(section for section in sections if section)
     summaries = [message.id for message in messages if message.origin == "summary"]
-    return Digest(text, (*summaries, *(message.id for message in shown if message.id in told)))
+    return Digest(text, (*summaries, *covered))
 
 
-class _Room:
-    """Tokens that are left of a digest."""
+class _DigestRoom:
+    """The tokens that are left for a digest."""
 
     def __init__(self, situation: Situation, most: float) -> None:
         self.count = situation.count
@@ -80,28 +78,28 @@ class _Room:
         return self.line(text)
 
     def words(self, messages: Sequence[Message], most: float) -> dict[str, str]:
-        """What the user said, whole, newest first, within ``most``."""
-        told: dict[str, str] = {}
+        """The user's messages, whole, newest first, within ``most``."""
+        texts: dict[str, str] = {}
         for message in reversed(messages):
             if not is_request(message):
                 continue
-            said = "\n".join(part.text for part in message.of_type(TextPart))
-            tokens = self.count(said) + 1
-            if said and tokens <= min(most, self.left):
-                told[message.id] = f"user (word for word): {said}"
+            text = "\n".join(part.text for part in message.of_type(TextPart))
+            tokens = self.count(text) + 1
+            if text and tokens <= min(most, self.left):
+                texts[message.id] = f"user (word for word): {text}"
                 most -= tokens + 6
                 self.left -= tokens + 6
-        return told
+        return texts
 
     def lines(self, messages: Sequence[Message]) -> dict[str, str]:
-        """A line a message, newest first; shorter ones where there are many."""
-        told: dict[str, str] = {}
+        """One line per message, newest first; shorter lines for many messages."""
+        lines: dict[str, str] = {}
         for characters in (160, 80, 40):
-            told = {message.id: line_of(message, characters) for message in messages}
-            if self.count("\n".join(told.values())) <= self.left:
-                return told
+            lines = {message.id: line_of(message, characters) for message in messages}
+            if self.count("\n".join(lines.values())) <= self.left:
+                return lines
         chosen: dict[str, str] = {}
-        for name, text in reversed(told.items()):
+        for name, text in reversed(lines.items()):
             if not self.line(text):
                 break
             chosen[name] = text
@@ -110,7 +108,7 @@ class _Room:
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """Puts a digest in the place of what leaves. Messages it has no room for are dropped, and listed as such."""
+    """Replaces the leaving messages by a digest. Messages without room in it are listed as dropped."""
 
     name: str = "digest"
 
@@ -119,13 +117,13 @@ class Digests:
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:
-            return Declined("nothing_to_do", "Nothing has to leave now, so it stays until a model has summarised it.")
+            return Declined("nothing_to_do", "The request fits, so messages stay until a model has summarised them.")
         plan = plan_for(situation, situation.rules.keep_unread)
         if not plan.leaving:
             return Declined("nothing_to_do", "Every message has to stay.")
         made = digest(situation, plan.leaving, most=aim_of(situation).summary)
-        told = set(made.ids)
-        lost = [DroppedMessage(id=each.id, reason=NO_ROOM) for each in plan.leaving if each.id not in told]
+        covered = set(made.ids)
+        lost = [DroppedMessage(id=each.id, reason=NO_ROOM) for each in plan.leaving if each.id not in covered]
         text = made.text
         if lost:
             text = f"{text}\n({len(lost)} older messages are not in this list.)"

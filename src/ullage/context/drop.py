@@ -1,4 +1,4 @@
-"""The last way out: the oldest whole exchanges leave, each with its reason, and a line says so."""
+"""The last resort: drops the oldest exchanges, each with a reason, and leaves an omission notice."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ullage.messages import Message
 OLDEST: Final = "oldest of what may leave, dropped to make room"
 
 MARGIN: Final = 0.9
-"""Of the room below the limit, what a request that was cut may take: the rest is for the reading's own doubt."""
+"""The share of the room below the limit that a cut request may take: the rest covers the reading's uncertainty."""
 
 
 @dataclass(frozen=True, slots=True)
 class DropOldest:
-    """Drops the oldest exchanges until the rest fits, all that may leave if need be. Needs no model and no room.
+    """Drops the oldest exchanges until the rest fits, if necessary all that may leave. Needs no model call.
 
-    The rules of the user stay, as long as there is room for them.
+    The user's rules stay if there is room for them.
     """
 
     name: str = "drop"
@@ -37,7 +37,7 @@ class DropOldest:
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:
-            return Declined("nothing_to_do", "Nothing has to leave now, so nothing is dropped.")
+            return Declined("nothing_to_do", "The request fits, so nothing is dropped.")
         aim = aim_of(situation)
         best: Candidate | None = None
         newest = situation.rules.keep_unread
@@ -58,7 +58,7 @@ class DropOldest:
 
 
 def least(situation: Situation) -> KeptMessages:
-    """The least that can stay: what must, the newest request cut to head and tail if it is too large."""
+    """The messages that must stay, with the newest request cut to head and tail if it is too large."""
     aim = aim_of(situation)
     limit = aim.limit if aim.limit is not None else aim.bar
     if limit is None:
@@ -66,7 +66,7 @@ def least(situation: Situation) -> KeptMessages:
     request = {situation.request.id} if situation.request is not None else set()
     stays = keep(situation, room=0.0, tail=0.0)
     others = situation.weigh(stays.why.keys() - request)
-    # What fits is held against the reading's upper end, so a doubtful reading leaves the request less.
+    # The limit applies to the reading's upper end, so an uncertain reading leaves the request less room.
     room = MARGIN * (situation.sizes.sure * limit - situation.sizes.fixed - others)
     if situation.is_over_bytes:
         room = min(room, 0.5 * situation.sizes.messages - others)
@@ -74,7 +74,7 @@ def least(situation: Situation) -> KeptMessages:
 
 
 def _dropping(situation: Situation, aim: Aim, kept: KeptMessages, *, with_note: bool) -> CompactionCommitted | None:
-    """The event; ``None`` where nothing would change."""
+    """The event; ``None`` if nothing would change."""
     leaving = tuple(message for message in situation.messages if message.id not in kept.why)
     if not leaving and not kept.replaced:
         return None

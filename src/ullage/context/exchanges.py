@@ -1,6 +1,6 @@
-"""Where a history may be cut: between blocks that belong together, never inside one.
+"""Groups a history into exchanges: a history may be cut between exchanges, never inside one.
 
-A block is an answer with the results of its calls, or a single other message. What may leave the view are whole blocks.
+An exchange is an answer with the results of its calls, or a single other message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class HistoryExchange(NamedTuple):
 
 
 class _Group:
-    """A block in the making."""
+    """An exchange under construction."""
 
     __slots__ = ("messages", "open")
 
@@ -34,10 +34,10 @@ class _Group:
 
 
 def exchanges(messages: Iterable[Message]) -> tuple[HistoryExchange, ...]:
-    """The history in blocks, in order; together they hold every message once.
+    """The history as exchanges, in order; every message is in exactly one.
 
-    A result belongs to the newest answer that still waits for it, wherever it stands: everything between the two goes
-    with them. Reasoning that stands alone belongs to the answer after it, which some wires reject without.
+    A result belongs to the newest answer that still waits for it; all messages between the two join them. A message of
+    reasoning alone belongs to the answer after it, which some wires reject without it.
     """
     groups: list[_Group] = []
     for message in messages:
@@ -56,7 +56,7 @@ def exchanges(messages: Iterable[Message]) -> tuple[HistoryExchange, ...]:
 
 
 def _home(groups: Sequence[_Group], message: Message) -> int | None:
-    """Index of the group that a message joins; ``None`` where it begins one."""
+    """Index of the group that a message joins; ``None`` if it begins a new one."""
     if not groups:
         return None
     results = [part.call_id for part in message.of_type(ToolResultPart)]
@@ -81,7 +81,7 @@ def _is_reasoning_alone(message: Message) -> bool:
 
 
 def is_request(message: Message) -> bool:
-    """Whether a message is a person's word to the model, and not a result, a summary or a notice of the program."""
+    """Whether a message is a person's message to the model, not a result, a summary or a notice of the program."""
     return (
         message.role == "user"
         and message.origin == "said"
@@ -90,5 +90,5 @@ def is_request(message: Message) -> bool:
 
 
 def latest_request(messages: Sequence[Message]) -> Message | None:
-    """The newest word of a person; ``None`` where there is none."""
+    """The newest message of a person; ``None`` without one."""
     return next((message for message in reversed(messages) if is_request(message)), None)

@@ -1,4 +1,4 @@
-"""What stays in view, word for word, when the rest is summarised or dropped."""
+"""Chooses the messages that stay in view, word for word, when the rest is summarised or dropped."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ullage.context.situation import Situation
 from ullage.messages import Message, ToolCallPart
 
 REQUEST_SHARE: Final = 0.75
-"""A request that alone takes more than this of the room below the bar is sent as head and tail."""
+"""A request that takes more than this share of the room below the bar is sent as head and tail."""
 
 TASK_SHARE: Final = 0.3
-"""Share of the room that earlier requests of the unfinished task may take."""
+"""Share of the room for earlier requests of the unfinished task."""
 
 
 class KeptMessages(NamedTuple):
-    """Ids that stay, each with why, and those of them whose content gets shorter."""
+    """The ids that stay, each with its reason, and the shortened messages among them."""
 
     why: Mapping[str, str]
     replaced: tuple[Message, ...]
@@ -31,25 +31,25 @@ class KeptMessages(NamedTuple):
 
 
 def must_stay(situation: Situation) -> dict[str, str]:
-    """Ids that no compaction may take out of the view, each with why. Blocks are never split, so some come along.
+    """Ids that no compaction may remove from the view, each with its reason. Exchanges are never split.
 
-    They are: a system prompt that stands among the messages, pinned messages, the newest request, calls without a
-    result or that wait for a person.
+    They are: system prompts at the beginning of the messages, pinned messages, the newest request, and calls that wait
+    for a result or a person.
     """
     why: dict[str, str] = {}
     request = situation.request
     leading = True
-    for block in situation.exchanges:
-        for message in block.messages:
+    for exchange in situation.exchanges:
+        for message in exchange.messages:
             leading = leading and message.role == "system"
-            reason = _reason(situation, block, message, is_leading=leading, is_latest=message is request)
+            reason = _reason(situation, exchange, message, is_leading=leading, is_latest=message is request)
             if reason:
-                why |= {each: why.get(each, reason) for each in block.ids}
+                why |= {each: why.get(each, reason) for each in exchange.ids}
     return why
 
 
 def _reason(
-    situation: Situation, block: HistoryExchange, message: Message, *, is_leading: bool, is_latest: bool
+    situation: Situation, exchange: HistoryExchange, message: Message, *, is_leading: bool, is_latest: bool
 ) -> str:
     if is_leading:
         return "system prompt"
@@ -57,18 +57,18 @@ def _reason(
         return "pinned"
     if is_latest:
         return "latest request"
-    if block.open and block is situation.exchanges[-1]:
+    if exchange.open and exchange is situation.exchanges[-1]:
         return "open call"
     waits = any(part.call_id in situation.waiting for part in message.of_type(ToolCallPart))
     return "open call" if waits else ""
 
 
 def keep(situation: Situation, *, room: float, tail: float, request_room: float | None = None) -> KeptMessages:
-    """What stays, in at most about ``room`` tokens of messages, ``tail`` of them for the newest exchanges.
+    """The messages that stay, in at most about ``room`` tokens, ``tail`` of them for the newest exchanges.
 
-    In this order: what must stay; results the model has not seen, cut to fit; the other requests of the unfinished
-    task; the newest blocks, of the last turn first. Nothing but the first kind is sure to stay.
-    ``request_room`` is how many tokens the newest request may take before it is cut to head and tail.
+    In this order: messages that must stay; results the model has not seen, cut to fit; the other requests of the
+    unfinished task; the newest exchanges. Only the first kind is certain to stay. A newest request of more than
+    ``request_room`` tokens is cut to head and tail.
     """
     choice = _Choice(situation, room)
     choice.take(must_stay(situation))
@@ -82,7 +82,7 @@ def keep(situation: Situation, *, room: float, tail: float, request_room: float 
 
 
 class _Choice:
-    """The messages chosen so far and what they come to."""
+    """The messages chosen so far, with their tokens."""
 
     def __init__(self, situation: Situation, room: float) -> None:
         self.situation = situation
@@ -97,11 +97,11 @@ class _Choice:
         self.why = {**why, **self.why}
 
     def shorten(self, message: Message, most: float) -> bool:
-        """Cut a message that was or is to be taken; False where it can't be made that small."""
+        """Cut a message to ``most`` tokens; False if that is not possible."""
         size = self.situation.weigh((message.id,))
         if size <= most:
             return True
-        # Its size in view and its cost by itself may differ by the scale of the last actual.
+        # The size in view and the cost alone may differ by the scale of the last reported usage.
         ratio = self.situation.cost(message) / size if size > 0 else 1.0
         cut = shortened(message, most * ratio, self.situation.cost)
         if cut is None:
@@ -111,7 +111,7 @@ class _Choice:
         return True
 
     def images(self) -> None:
-        """Where images are short, the oldest of those that stay become a notice until no more are left than fit."""
+        """Replaces the oldest kept images by notices until the number of images fits."""
         most = self.situation.image_limit
         if most is None:
             return
@@ -126,7 +126,7 @@ class _Choice:
                 over -= min(count, over)
 
     def unseen(self) -> None:
-        """The last block, where it ends in results that no answer has followed: without them the model asks again."""
+        """Keeps the last exchange if it ends in unanswered results: without them the model would call again."""
         last = self.situation.exchanges[-1] if self.situation.exchanges else None
         if last is None or last.messages[-1].role != "tool" or last.ids[0] in self.why:
             return
@@ -149,7 +149,7 @@ class _Choice:
         self.newest = self.tokens - before[0]
 
     def task(self) -> None:
-        """Other requests since the last finished task, newest first, as far as their share of the room goes."""
+        """Other requests since the last finished task, newest first, within their share of the room."""
         start = self.situation.task_start
         ids = [message.id for message in self.situation.messages]
         if start not in ids:
@@ -164,19 +164,19 @@ class _Choice:
             self.take({message.id: "request of the unfinished task"})
 
     def tail(self, tail: float) -> None:
-        """The newest blocks in a row; results that were not seen yet are the newest of them."""
+        """The newest exchanges in a row, including unseen results."""
         request = self.situation.request
         in_turn = request is not None
         taken = self.newest
-        for block in reversed(self.situation.exchanges):
-            if any(message.origin == "summary" for message in block.messages):
+        for exchange in reversed(self.situation.exchanges):
+            if any(message.origin == "summary" for message in exchange.messages):
                 return
-            size = self.situation.weigh(name for name in block.ids if name not in self.why)
+            size = self.situation.weigh(name for name in exchange.ids if name not in self.why)
             if self.tokens + size > self.room or taken + size > tail:
                 return
             taken += size
-            self.take(dict.fromkeys(block.ids, "last turn" if in_turn else "newest part"))
-            if request is not None and request.id in block.ids:
+            self.take(dict.fromkeys(exchange.ids, "last turn" if in_turn else "newest part"))
+            if request is not None and request.id in exchange.ids:
                 in_turn = False
 
 

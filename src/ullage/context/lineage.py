@@ -1,4 +1,4 @@
-"""Where each message went: still in view, cleared, in which summary, or dropped and why."""
+"""Explains where a message is: in view, cleared, summarised, or dropped, with the reason."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MessageStatus = Literal["in view", "cleared", "shortened", "summarised", "droppe
 
 
 class Passage(NamedTuple):
-    """One thing that happened to a message, or to the summary it went into.
+    """One change of a message, or of the summary that contains it.
 
-    ``compaction`` names the compaction or prune; ``into`` is the id of the summary that stands for it since; ``why`` is
-    a reason in words.
+    ``compaction`` names the compaction or prune; ``into`` is the id of the summary that contains the message since;
+    ``why`` is the reason.
     """
 
     status: MessageStatus
@@ -35,10 +35,10 @@ class Passage(NamedTuple):
 
 
 class Whereabouts(NamedTuple):
-    """Where a message is. ``holder`` is the id of the message in view that stands for it; empty where none does.
+    """Where a message is. ``holder`` is the id of the message in view that contains it; empty without one.
 
-    ``passages`` are what happened to it, oldest first, through chains of summaries; what was undone is not among them.
-    ``rewound`` is what was taken back, a summary too whose compaction was undone.
+    ``passages`` are its changes, oldest first, through chains of summaries, without undone changes. ``rewound`` is a
+    message that was rewound, or a summary whose compaction was undone.
     """
 
     message: str
@@ -48,10 +48,11 @@ class Whereabouts(NamedTuple):
     pinned: bool
 
     def __str__(self) -> str:
-        steps = [f"{each.status} by {each.compaction}{f': {each.why}' if each.why else ''}" for each in self.passages]
-        where = f", stands in {self.holder}" if self.holder and self.holder != self.message else ""
-        told = "; ".join(steps)
-        return f"{self.message}: {self.status}{where}{f' ({told})' if told else ''}"
+        text = f"{self.message}: {self.status}"
+        if self.holder and self.holder != self.message:
+            text += f", in {self.holder}"
+        changes = [": ".join(filter(None, (f"{each.status} by {each.compaction}", each.why))) for each in self.passages]
+        return f"{text} ({'; '.join(changes)})" if changes else text
 
 
 def explain(message_id: str, events: Iterable[Event]) -> Whereabouts:
@@ -61,13 +62,14 @@ def explain(message_id: str, events: Iterable[Event]) -> Whereabouts:
     for event in events:
         trace.apply(event)
         if isinstance(event, Pinned):
-            (pins.update if event.pinned else pins.difference_update)(event.messages)
+            named = set(event.messages)
+            pins = pins | named if event.pinned else pins - named
     holder = trace.holder if trace.holder in trace.view else ""
     return Whereabouts(message_id, trace.status, holder, tuple(trace.passages), message_id in pins)
 
 
 class _UndoPoint(NamedTuple):
-    """How things stood before a compaction or prune."""
+    """The state before a compaction or prune."""
 
     name: str
     view: tuple[str, ...]

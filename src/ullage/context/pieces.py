@@ -1,4 +1,4 @@
-"""A history in pieces of bounded size, each of which fits into one summary call."""
+"""Splits a history into pieces that each fit into one summary call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ullage.context.situation import Situation
 from ullage.messages import Message
 
 CHARACTERS_PER_TOKEN: Final = 3.0
-"""The first guess; each piece is counted and made smaller where it was wrong."""
+"""The first guess; each piece is counted and made smaller if it is too large."""
 
 FRAME: Final = 60
 """Characters around each message, its tags and id."""
@@ -28,8 +28,8 @@ class HistoryPiece(NamedTuple):
 def pieces_of(situation: Situation, messages: Sequence[Message], *, room: int, most: int) -> tuple[HistoryPiece, ...]:
     """The messages, earlier summaries aside, in at most ``most`` pieces of at most ``room`` tokens by estimate.
 
-    Where there is more, long messages become excerpts, all under the same cap; where even that is too much, each is one
-    line. Every message is in one of the pieces, however short.
+    In a longer history, long messages become excerpts under one cap; if that is still too much, each message is one
+    line. Every message is in one of the pieces.
     """
     shown = [message for message in messages if message.origin != "summary"]
     if not shown:
@@ -48,7 +48,7 @@ def pieces_of(situation: Situation, messages: Sequence[Message], *, room: int, m
 
 def _packed(messages: Sequence[Message], *, characters: int, most: int) -> tuple[HistoryPiece, ...]:
     lengths = [text_length(message) for message in messages]
-    # A message may leave the rest of a piece empty, so that the pieces together hold somewhat less than their sum.
+    # A message may leave the rest of a piece empty, so the pieces together hold less than their sum.
     total = characters * most if most == 1 else int(0.8 * characters * most)
     cap = _cap(lengths, min(total, 10**15) - FRAME * len(lengths))
     cap = min(cap, max(200, characters - FRAME))
@@ -80,7 +80,7 @@ def _cap(lengths: Sequence[int], total: int) -> int:
 
 
 def _lines(situation: Situation, messages: Sequence[Message], *, room: int, most: int) -> tuple[HistoryPiece, ...]:
-    """One line a message, as short as it has to be."""
+    """One line per message, as short as necessary."""
     per_piece = -(-len(messages) // most)
     pieces: list[HistoryPiece] = []
     for start in range(0, len(messages), per_piece):

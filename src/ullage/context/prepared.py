@@ -1,4 +1,4 @@
-"""A summary prepared ahead, while the model answered, and put in its place only if what it sums up is as it was."""
+"""A summary prepared while the model answered, used only if its source messages have not changed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ullage.messages import Message
 
 
 class Prefix(NamedTuple):
-    """The exact content that a summary was prepared from: ids and revisions of the messages then, and who was to leave.
+    """The source of a prepared summary: ids and revisions of the messages, and the ids of those to leave.
 
-    Ids and revisions name content, so this is all that has to be compared.
+    Ids and revisions identify content, so nothing else has to be compared.
     """
 
     marks: tuple[tuple[str, int], ...]
@@ -27,7 +27,7 @@ class Prefix(NamedTuple):
 
 
 class Preparation(NamedTuple):
-    """The call that prepares a summary, and what its answer will rest on."""
+    """The call that prepares a summary, and the source of its answer."""
 
     ask: Ask
     prefix: Prefix
@@ -36,7 +36,7 @@ class Preparation(NamedTuple):
 def prepare(situation: Situation) -> Preparation | Declined:
     """The call for a summary ahead of time: of what is to leave, while the request that holds it is going out.
 
-    To be made while the session goes on; its usage is Spend. Abandoning it costs nothing but that.
+    The caller makes it in the background; its usage counts as spend. It can be abandoned at any time.
     """
     proposal = Summarize().propose(situation, ())
     if not isinstance(proposal, Ask):
@@ -54,10 +54,10 @@ def is_prefix_unchanged(prefix: Prefix, messages: Sequence[Message]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSummary:
-    """A summary that is there already, as the first strategy: ``Strategies((PreparedSummary(…), *STRATEGIES))``.
+    """A prepared summary as the first strategy: ``Strategies((PreparedSummary(…), *STRATEGIES))``.
 
     Compares and swaps: if a message of the prefix was edited, cleared, rewound or compacted meanwhile, it is declined
-    with ``changed`` and the other strategies follow. What was added or pinned since stays.
+    with ``changed`` and the other strategies follow. Messages that were added or pinned since then stay.
     """
 
     prefix: Prefix
@@ -69,11 +69,11 @@ class PreparedSummary:
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if not is_prefix_unchanged(self.prefix, situation.messages):
-            return Declined("changed", "The history that the summary was prepared from is not what is in view now.")
+            return Declined("changed", "The history changed after the summary was prepared.")
         stays = must_stay(situation)
         leaving = [each for each in situation.messages if each.id in self.prefix.leaving and each.id not in stays]
         if not leaving:
-            return Declined("nothing_to_do", "Everything it sums up has to stay by now.")
+            return Declined("nothing_to_do", "Every message that the summary covers must stay now.")
         taken = accept(
             self.answer,
             lambda: source_of(leaving),

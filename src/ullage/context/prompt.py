@@ -1,4 +1,4 @@
-"""What a model is asked when it is to summarise. Ours; a session may replace it (``Rules.prompt``)."""
+"""The request for a summary. A session may replace it (``CompactionRules.prompt``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ullage.context.situation import Situation
 from ullage.messages import Message, TextPart
 
 WORDS_PER_TOKEN: Final = 0.7
-"""English words a token, roughly: models keep to a number of words better than to one of tokens."""
+"""English words per token, roughly: models follow a limit in words better than one in tokens."""
 
 SECTIONS: Final = """\
 ## Goal
@@ -54,8 +54,10 @@ def task(situation: Situation, aim: Aim, *, kept: bool) -> str:
         sections=SECTIONS,
         kept=", in front of newer ones that you are not shown" if kept else "",
     )
-    wishes = [each for each in (rules.instructions, situation.instructions) if each]
-    return "\n\n".join([text, *(f"What matters in particular: {wish}" for wish in wishes)])
+    for wish in (rules.instructions, situation.instructions):
+        if wish:
+            text += f"\n\nWhat matters in particular: {wish}"
+    return text
 
 
 def asking(situation: Situation, text: str, number: int) -> Message:

@@ -1,6 +1,6 @@
 """The proof a change of the view has to pass before it is committed.
 
-It is done on a branch of the fold, so what is proved is what happens: the verdict's ``after`` is the next reading.
+The change is made on a branch of the fold, so the result's ``after`` is the next reading.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from ullage.context.situation import Situation
 from ullage.context.strategy import Reason
 from ullage.context.view import in_view
 from ullage.events import CompactionCommitted, Pruned
-from ullage.messages import Message, ReasoningPart, Request, ToolCallPart, ToolResultPart
+from ullage.messages import Message, Part, ReasoningPart, Request, ToolCallPart, ToolResultPart
 from ullage.meter.fold import Fold
 
 PAIRING: Final = frozenset(
     {"missing_result", "moved_result", "extra_result", "misplaced", "partial_reasoning", "orphan_reasoning"}
 )
-"""Repairs that a compaction must not make necessary: something was torn apart."""
+"""Repairs that a compaction must not make necessary: they mean that a call lost its result or reasoning."""
 
 
 class ProofResult(NamedTuple):
     """``reason`` is empty where the change may be committed. All numbers are tokens of the reading.
 
     ``before`` and ``after`` are the reading's middle, ``high`` its upper end afterwards. ``rewritten`` is what the
-    provider's cache has to take anew.
+    provider's cache has to store again.
     """
 
     reason: Reason | None
@@ -46,9 +46,9 @@ class ProofResult(NamedTuple):
 
 
 def prove(situation: Situation, event: Pruned | CompactionCommitted, *, must_fit_only: bool = False) -> ProofResult:
-    """Whether the event may be committed, and what the reading is after it.
+    """Whether the event may be committed, and the reading after it.
 
-    ``must_fit_only`` waives the bar and the least saving: for the last way out of a request that can't be sent.
+    ``must_fit_only`` waives the bar and the least saving: for the last resort if the request can't be sent.
     """
     sizes = situation.sizes
     branch = fold_after(situation.fold, (event,))
@@ -84,9 +84,9 @@ def _untouchable(situation: Situation, event: Pruned) -> _Wrong | None:
         return _Wrong("nothing_to_do", "No result is named.")
     for part_id in event.parts:
         if part_id not in results:
-            return _Wrong("touched", f"{part_id} is no tool result in view that still has its content.")
+            return _Wrong("touched", f"{part_id} is not an uncleared tool result in view.")
         if results[part_id].id in situation.pins:
-            return _Wrong("touched", f"{part_id} stands in the pinned message {results[part_id].id}.")
+            return _Wrong("touched", f"{part_id} is in the pinned message {results[part_id].id}.")
     return None
 
 
@@ -98,19 +98,19 @@ def _unaccounted(situation: Situation, event: CompactionCommitted, branch: Fold)
     if not before.keys() >= set(gone):
         return _Wrong("uncovered", f"Not in view: {', '.join(sorted(set(gone) - before.keys())[:3])}.")
     if event.summarised and event.summary is None:
-        return _Wrong("uncovered", f"{len(event.summarised)} messages are said to be summarised, and nothing is.")
+        return _Wrong("uncovered", f"{len(event.summarised)} messages are listed as summarised without a summary.")
     if any(not dropped.reason for dropped in event.dropped):
         return _Wrong("uncovered", "A message is dropped without a reason.")
     kept = before.keys() - set(gone)
     expected = kept | ({event.summary.id} if event.summary is not None else set())
     if {entry.message.id for entry in branch.view} != expected:
-        return _Wrong("uncovered", "What is kept, summarised and dropped is not what was in view.")
+        return _Wrong("uncovered", "The kept, summarised and dropped messages are not the messages in view.")
     stays = must_stay(situation)
     if torn := sorted(stays.keys() & set(gone)):
         return _Wrong("touched", f"{torn[0]} must stay: {stays[torn[0]]}.")
     for message in event.replaced:
         if message.id not in kept or not _may_replace(before[message.id], message, situation.pins):
-            return _Wrong("touched", f"{message.id} may not be changed so.")
+            return _Wrong("touched", f"{message.id} may not be changed in this way.")
     return None
 
 
@@ -118,40 +118,41 @@ def _may_replace(old: Message, new: Message, pins: frozenset[str]) -> bool:
     """Calls and reasoning stay as they are, results answer the same calls, pinned messages are not changed at all."""
     if old.id in pins or old.role != new.role or new.revision <= old.revision:
         return False
-    firm = (ToolCallPart, ReasoningPart)
-    same = [part for part in old.parts if isinstance(part, firm)] == [
-        part for part in new.parts if isinstance(part, firm)
-    ]
-    answered = [part.call_id for part in old.of_type(ToolResultPart)]
-    return same and answered == [part.call_id for part in new.of_type(ToolResultPart)]
+    return _fixed_content(old) == _fixed_content(new)
+
+
+def _fixed_content(message: Message) -> tuple[list[Part], list[str]]:
+    """The content of a message that no compaction changes: calls and reasoning, and the calls that results answer."""
+    parts: list[Part] = [part for part in message.parts if isinstance(part, ToolCallPart | ReasoningPart)]
+    return parts, [part.call_id for part in message.of_type(ToolResultPart)]
 
 
 def _too_large(situation: Situation, aim: Aim, tokens: int, high: int, *, must_fit_only: bool) -> _Wrong | None:
     used = situation.sizes.used
     if aim.limit is not None and high > aim.limit:
-        return _Wrong("too_large", f"It would be up to {high:,} tokens of {aim.limit:,} that fit.")
+        return _Wrong("too_large", f"The result would be up to {high:,} tokens, and only {aim.limit:,} fit.")
     if must_fit_only and aim.limit is not None:
         return None
     if aim.bar is not None and high >= aim.bar:
-        return _Wrong("above_point", f"It would be up to {high:,} tokens, and has to end below {aim.bar:,.0f}.")
+        return _Wrong("above_point", f"The result would be up to {high:,} tokens, and has to be below {aim.bar:,.0f}.")
     is_about_bytes = situation.is_over_bytes or situation.is_over_images
     if not is_about_bytes and used - tokens < aim.least:
         saved = f"save {used - tokens:,} tokens" if tokens < used else "save nothing"
-        return _Wrong("no_progress", f"It would {saved}, and less than {aim.least:,.0f} is no gain.")
+        return _Wrong("no_progress", f"The change would {saved}; the least gain is {aim.least:,.0f}.")
     return None
 
 
 def _shape(situation: Situation, branch: Fold) -> _Wrong | None:
-    """Whether the wire would take it: bytes, images, and nothing torn apart that was whole."""
+    """Whether the wire accepts the result: its bytes, its images, and no new need for a repair."""
     messages = in_view(entry.message for entry in branch.view)
     if situation.bytes_limit is not None:
         size = situation.fixed_bytes + sum(size_bytes(message) for message in messages)
         if size > situation.bytes_limit:
-            return _Wrong("bytes", f"It would be {size:,} bytes of {situation.bytes_limit:,} that are taken.")
+            return _Wrong("bytes", f"It would have {size:,} bytes; at most {situation.bytes_limit:,} are accepted.")
     if situation.image_limit is not None:
         images = sum(count_images(message) for message in messages)
         if images > situation.image_limit:
-            return _Wrong("images", f"It would hold {images} images of {situation.image_limit} that are taken.")
+            return _Wrong("images", f"It would have {images} images; at most {situation.image_limit} are accepted.")
     known = {(each.kind, each.message) for each in _torn(situation.fold, situation.messages)}
     for each in _torn(branch, messages):
         if (each.kind, each.message) not in known:

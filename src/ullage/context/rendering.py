@@ -30,9 +30,9 @@ def rendered(message: Message, characters: int) -> str:
     """One message, its text at most about so many characters, between tags that its text can't close."""
     pieces = [text for part in message.parts if (text := _shown(part))]
     text = excerpt("\n".join(pieces), characters, "")
-    said = text.replace("</message", "<\\/message")
+    escaped = text.replace("</message", "<\\/message")
     mark = " interrupted" if message.interrupted is not None else ""
-    return f'<message id="{message.id}" role="{message.role}"{mark}>\n{said}\n</message>'
+    return f'<message id="{message.id}" role="{message.role}"{mark}>\n{escaped}\n</message>'
 
 
 def text_length(message: Message) -> int:
@@ -63,9 +63,9 @@ def _shown(part: Part) -> str:
 
 
 def line_of(message: Message, characters: int = LINE) -> str:
-    """One message as one line: role, tools and what they were pointed at, first words."""
-    bits = list(_bits(message, characters))
-    return _bounded(f"{message.role}: {' '.join(bits) or '(nothing that can be read)'}", characters)
+    """One message as one line: role, tools with their paths, and first words."""
+    text = " ".join(_bits(message, characters))
+    return _bounded(f"{message.role}: {text or '(no readable content)'}", characters)
 
 
 def _bits(message: Message, characters: int) -> Iterator[str]:
@@ -85,14 +85,14 @@ def _bits(message: Message, characters: int) -> Iterator[str]:
 
 
 def _pointed_at(arguments: str) -> str:
-    """The paths in a call's arguments, or else their begin."""
+    """The paths in a call's arguments, or else their beginning."""
     head = arguments[:2_000]
     paths = list(dict.fromkeys(_PATH.findall(head)))
     return " ".join(paths[:3]) or head
 
 
 def paths_in(message: Message) -> Iterator[str]:
-    """Paths that a message's calls were pointed at."""
+    """Paths in the arguments of a message's calls."""
     for part in message.of_type(ToolCallPart):
         yield from (path for path in _PATH.findall(part.arguments[:2_000]) if "/" in path or "." in path)
 

@@ -1,8 +1,8 @@
-"""How many images and bytes one request may hold, as far as a provider has written it down.
+"""The documented limits of images and bytes in one request.
 
-A limit stands here only where more than it is sure to be refused: what is taken out for it can't be seen by the model.
-Where two pages of a provider differ, it is the larger number; where a page speaks of some models, it is theirs alone. A
-model that is in no table, and a gateway or a server of one's own, has no limits here: a refusal teaches them.
+The table has a limit only if the provider certainly refuses more, because the model can't see removed images. If two
+pages of a provider differ, the larger number counts; a limit for some models applies to these alone. An unknown model,
+a gateway and a self-hosted server have no limits here: a refusal teaches them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a user may say about compaction, and what holds where nobody said anything."""
+"""The settings of compaction and their defaults."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ullage.errors import SettingError
 from ullage.events import Pruned
 
 KEEP = 0.08
-"""Share of the messages' tokens that a summary leaves as they are, the newest. Seed 003 keeps 0.3 of the messages; why
+"""Share of the messages' tokens, the newest, that a summary leaves unchanged. Seed 003 keeps 0.3 of the messages; why
 less is better: docs/why/compaction.md, measured in docs/compaction-beside.md."""
 
 KEEP_UNREAD = 0.3
-"""The same where no model has read what leaves: a digest or nothing stands for it, so more of it stays."""
+"""The same if no model reads the leaving messages: a digest says less than a summary, so more of them stay."""
 
 PROTECT_TOKENS = 40_000
 """Newest tokens of tool results that are never cleared (OpenCode's figure, taken over by seed 003)."""
@@ -24,19 +24,18 @@ GOAL = 0.45
 """Share of the window that a compaction aims to leave filled, at most."""
 
 MOST_PIECES = 6
-"""Model calls that a summary in pieces may take. A longer history is shown in excerpts instead of in more calls."""
+"""The most model calls of a summary in pieces. A longer history is shown in excerpts instead."""
 
 NOTICE = str(Pruned(parts=()).notice)
-"""What stands in the place of a cleared result: the words of seed 000."""
+"""Replaces a cleared result: the text of seed 000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionRules:
-    """How a session is to be compacted. Raises ``SettingError`` for values that can't be.
+    """How a session is compacted. Raises ``SettingError`` for impossible values.
 
-    ``instructions`` are added to what a summary is always asked for; ``prompt`` replaces that altogether.
-    ``own_model``: summaries are written by another model than the session's, so that its cache is of no use.
-    ``summary_window``: that model's window, where it has another one.
+    ``instructions`` are added to the request for a summary; ``prompt`` replaces it. ``own_model``: another model writes
+    the summaries, without the session's cache. ``summary_window``: the window of that model, if it differs.
     """
 
     keep: float = KEEP
@@ -50,15 +49,15 @@ class CompactionRules:
 
     def __post_init__(self) -> None:
         if not 0 < self.keep < 1:
-            raise SettingError(f"keep={self.keep} is no share: give a number between 0 and 1.")
+            raise SettingError(f"keep={self.keep} is not between 0 and 1: give a share such as 0.3.")
         if not 0 < self.goal < 1:
-            raise SettingError(f"goal={self.goal} is no share: give a number between 0 and 1.")
+            raise SettingError(f"goal={self.goal} is not between 0 and 1: give a share such as 0.45.")
         if self.protect_tokens < 0:
-            raise SettingError(f"protect_tokens={self.protect_tokens} is below zero.")
+            raise SettingError(f"protect_tokens={self.protect_tokens} is negative: give 0 or more tokens.")
         if self.most_pieces < 1:
-            raise SettingError(f"most_pieces={self.most_pieces} leaves no call to summarise with.")
+            raise SettingError(f"most_pieces={self.most_pieces} allows no call for a summary: give 1 or more.")
 
     @property
     def keep_unread(self) -> float:
-        """``keep`` where no model reads what leaves (``KEEP_UNREAD``)."""
+        """``keep`` if no model reads the leaving messages (``KEEP_UNREAD``)."""
         return max(self.keep, KEEP_UNREAD)

@@ -1,4 +1,4 @@
-"""Messages that are too large by themselves, as head, tail and a handle to the rest."""
+"""Shortens large messages to head, tail and a handle to the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ullage.context.costs import count_images
 from ullage.messages import FilePart, ImagePart, Message, Part, ResultContent, TextPart, ToolResultPart
 
 HEAD_SHARE: Final = 2 / 3
-"""Of what is kept of a long text, the part from its beginning."""
+"""The share of a shortened text that comes from its beginning."""
 
 LEAST_CHARACTERS: Final = 200
 """A text is never cut to less."""
@@ -115,7 +115,9 @@ def _cut(message: Message, characters: int, media: int) -> Message:
 
 
 def _notice(part: ImagePart | FilePart) -> TextPart:
-    what = "image" if isinstance(part, ImagePart) else "file"
-    named = part.name if isinstance(part, FilePart) and part.name else part.mime
-    said = f"[An {what}" if what == "image" else f"[A {what}"
-    return TextPart(id=part.id, text=f"{said}{f' ({named})' if named else ''} was here; it was removed to make room.]")
+    if isinstance(part, ImagePart):
+        kind, name = "An image", part.mime
+    else:
+        kind, name = "A file", part.name or part.mime
+    named = f" ({name})" if name else ""
+    return TextPart(id=part.id, text=f"[{kind}{named} was here; it was removed to make room.]")

@@ -1,4 +1,4 @@
-"""All that a compaction rests on, at one moment."""
+"""The input of a compaction."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """A session that is to become smaller. Nothing here changes while it is looked at: the view must not either.
+    """A session that needs a smaller request. Neither the situation nor the view may change during a compaction.
 
-    ``fold`` holds the view with the incoming messages in it; it is read, never changed. ``compaction`` names this
-    compaction and begins the ids of what it makes. ``pins`` are ids of messages that nobody may touch, ``waiting`` ids
-    of calls that wait for a person or a tool. ``task_start`` is the first message since the last finished task.
-    ``correction`` is how many real tokens one token of the reading stands for, where a provider has refused a request
-    that was read as fitting (``budget.correction_of``). ``bytes_limit`` and ``image_limit`` are the provider's, where
-    they are known or were met.
+    ``fold`` holds the view with the incoming messages; it is read, never changed. ``compaction`` names this compaction
+    and is the prefix of the ids that it creates. ``pins`` are ids of messages that must not change, ``waiting`` ids of
+    calls that wait for a person or a tool. ``task_start`` is the first message since the last finished task.
+    ``correction`` is the provider's tokens per token of the reading, after a refusal of a request that fits by the
+    reading (``budget.correction_of``). ``bytes_limit`` and ``image_limit`` are the provider's limits, if known.
     """
 
     fold: Fold
@@ -47,7 +46,7 @@ class Situation:
     _worked_out: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """What ``make`` gives, made once for this situation: plans are asked for again with every answer."""
+        """The result of ``make``, computed once for this situation: strategies ask again after every answer."""
         if key not in self._worked_out:
             self._worked_out[key] = make()
         return cast(T, self._worked_out[key])
@@ -59,7 +58,7 @@ class Situation:
 
     @cached_property
     def exchanges(self) -> tuple[HistoryExchange, ...]:
-        """The same in the blocks that stay or leave together."""
+        """The messages as exchanges that stay or leave together."""
         return exchanges(self.messages)
 
     @cached_property
@@ -69,7 +68,7 @@ class Situation:
 
     @cached_property
     def request(self) -> Message | None:
-        """The newest word of a person."""
+        """The newest message of a person."""
         return latest_request(self.messages)
 
     @cached_property
@@ -80,9 +79,9 @@ class Situation:
     @cached_property
     def fixed_bytes(self) -> int:
         """Bytes of system prompt and tools."""
-        blocks_ = sum(len(block.text.encode("utf-8", "replace")) for block in self.fold.system or ())
+        system = sum(len(block.text.encode("utf-8", "replace")) for block in self.fold.system or ())
         tools = sum(len(bytes(tool.schema)) + len(tool.description.encode()) + 100 for tool in self.fold.tools or ())
-        return blocks_ + tools
+        return system + tools
 
     @property
     def is_over_bytes(self) -> bool:
@@ -95,14 +94,14 @@ class Situation:
         return sum(count_images(message) for message in self.messages)
 
     def weigh(self, ids: Iterable[str]) -> float:
-        """What messages weigh in a plan: their tokens, or where bytes are short, their bytes in the same measure."""
+        """The weight of messages in a plan: their tokens, or their bytes if the request has too many of them."""
         if not self.is_over_bytes:
             return self.sizes.of(ids)
         return sum(max(self.sizes.each.get(each, 0.0), self.bytes.get(each, 0) * self._per_byte) for each in ids)
 
     @cached_property
     def _per_byte(self) -> float:
-        """Tokens that a byte weighs where bytes are short: all that are allowed weigh what the view has in tokens."""
+        """Tokens per byte, so that the allowed bytes weigh as much as the view has tokens."""
         allowed = max(1, (self.bytes_limit or 0) - self.fixed_bytes)
         return max(self.sizes.messages, 1.0) / allowed
 
@@ -113,7 +112,7 @@ class Situation:
 
     @property
     def is_urgent(self) -> bool:
-        """Whether the next request can't go out as it is, so that anything that fits is better than nothing."""
+        """Whether the next request can't be sent as it is, so that any fitting request is better."""
         limit = self.fold.denominators.input_limit
         is_over = limit is not None and self.sizes.high > limit / max(1.0, self.correction)
         is_short = self.is_over_bytes or self.is_over_images

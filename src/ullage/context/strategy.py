@@ -1,4 +1,4 @@
-"""What a strategy is: one way to make a history smaller, as a pure function of what is there.
+"""The protocol of a strategy: one way to make a history smaller, as a pure function of the situation.
 
     class ForgetEverything:
         name = "forget"
@@ -7,9 +7,9 @@
 
         def propose(self, situation, answers): return Candidate(CompactionCommitted(...))
 
-A strategy proposes, ``proof.prove`` disposes: nothing is committed that does not fit, save enough and account for every
-message. A strategy asks for model calls by returning an ``Ask``; it is called again with all answers so far. It holds
-no state, so it can be called as often as one likes, in this process or after a crash in another.
+A strategy proposes a change; ``proof.prove`` checks that it fits, saves enough and accounts for every message. A
+strategy asks for model calls by returning an ``Ask`` and is called again with all answers so far. It holds no state, so
+it can be called repeatedly, also in another process after a crash.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ summary's prefix is not what it was.
 
 
 class Ask(NamedTuple):
-    """A model call that a strategy wants, as bounded as it can be told beforehand.
+    """A model call that a strategy needs, with its bounds.
 
     With ``extends`` the call is the session's next request and one message more: same system prompt, same tools, so
     that the provider's cache holds; then ``system`` is empty. Without, it stands alone, with ``system`` and no tools.
@@ -73,7 +73,8 @@ class Ask(NamedTuple):
 
 
 class SummaryAnswer(NamedTuple):
-    """What a model call gave. ``stop`` is ``ullage.codec.stream.Stop``; ``error`` is the kind of a call that failed."""
+    """The answer of a model call. ``stop`` is ``ullage.codec.stream.Stop``; ``error`` is the kind of a call that
+    failed."""
 
     message: Message | None
     stop: str = "stop"
@@ -82,14 +83,14 @@ class SummaryAnswer(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A change of the view that may be committed, once it is proved."""
+    """A proposed change of the view, committed after the proof."""
 
     event: Pruned | CompactionCommitted
     note: str = ""
 
 
 class Declined(NamedTuple):
-    """A strategy has nothing to propose. ``note`` is a sentence with the numbers."""
+    """The strategy has no proposal. ``note`` is a sentence with the numbers."""
 
     reason: Reason
     note: str = ""
@@ -113,6 +114,6 @@ class Strategy(Protocol):
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         """The next call it needs, or what it would commit, given the answers to all its calls so far.
 
-        One that raises is passed over, with what it raised in its ``CompactionRolledBack``.
+        A strategy that raises is skipped, with the exception in its ``CompactionRolledBack``.
         """
         ...

@@ -1,4 +1,4 @@
-"""Summaries by a model: as one message more on the current request, or in bounded pieces."""
+"""Summaries by a model: as one more message on the current request, or in bounded pieces."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ullage.context.summary_message import earlier_text
 from ullage.messages import Message, SystemBlock
 
 SAFETY: Final = 1.3
-"""How much larger than its estimate a request that was never sent may turn out. Opening requests were within 30 % in
-95 of 100 cases (docs/accuracy-first-call.md)."""
+"""How many times its estimate a new request may be. Opening requests were within 30 % in 95 of 100 cases
+ (docs/accuracy-first-call.md)."""
 
 ANSWER_SHARE: Final = 0.2
 """The most of a window that a summary call may ask for as output, reasoning included."""
 
 LEAST_ANSWER: Final = 1.5
-"""Times the summary's length that have to be left for the answer on top of the session's own request."""
+"""The room for the answer on top of the session's own request, in lengths of the summary."""
 
 
 def answer_room(situation: Situation, aim: Aim) -> int:
-    """What a summary call asks for: twice the summary's length, and the reserve where that is more, for reasoning.
+    """The output limit of a summary call: twice the summary's length, or the reserve if it is larger, for reasoning.
 
-    Never more than the model gives, which the provider would refuse; of another model that summarises nothing is known.
+    Never more than the model's own limit, which the provider would refuse; the limit of another model is unknown.
     """
     wanted = max(2 * aim.summary, situation.fold.denominators.reserve)
     window = aim.window or 2 * situation.sizes.used
@@ -43,10 +43,10 @@ def answer_room(situation: Situation, aim: Aim) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
-    """Asks for a summary behind the last message that is to leave: the provider's cache of what stands before holds.
+    """Asks for a summary after the last leaving message, so that the provider's cache stays valid.
 
-    What stays is not shown: it is paid for once, in the request that follows. Declines where that does not fit into the
-    window, where calls are open in it, or where another model is to write it.
+    The kept messages are not shown: they are paid for once, in the next request. Declines if the call does not fit into
+    the window, if calls in it are open, or if another model writes the summaries.
     """
 
     name: str = "summary"
@@ -65,14 +65,14 @@ class Summarize:
             return Declined("does_not_fit", "The current request is not sent to the model that summarises.")
         shown = _up_to(plan.leaving[-1], situation.messages)
         ids = tuple(message.id for message in shown)
-        if any(block.open and block.ids[0] in ids for block in situation.exchanges):
-            return Declined("does_not_fit", "A call without a result stands in what is to be summarised.")
+        if any(exchange.open and exchange.ids[0] in ids for exchange in situation.exchanges):
+            return Declined("does_not_fit", "The messages to summarise contain a call without a result.")
         behind = situation.sizes.messages - situation.sizes.of(ids)
         asked = asking(situation, task(situation, aim, kept=bool(plan.kept.why)), 1)
         tokens = round(situation.sizes.high - behind / SAFETY + SAFETY * situation.cost(asked))
         room = min(answer_room(situation, aim), (aim.window or 0) - tokens)
         if room < LEAST_ANSWER * aim.summary or tokens > _cap(situation) or situation.trigger == "overflow":
-            return Declined("does_not_fit", f"The request and what is asked would be up to {tokens:,} tokens.")
+            return Declined("does_not_fit", f"The request for a summary would be up to {tokens:,} tokens.")
         return Ask((*shown, asked), ids, tokens, room, extends=True)
 
     def _finish(self, situation: Situation, aim: Aim, plan: Plan, answer: SummaryAnswer) -> Proposal:
@@ -94,8 +94,8 @@ class Summarize:
 class SummarizePieces:
     """Asks for a summary in calls of their own, each bounded: a piece of the history and the summary so far.
 
-    A history too long for ``Rules.most_pieces`` calls is shown in excerpts. Where a later piece fails, what was
-    summarised until then is kept, and a digest stands for the rest.
+    A history too long for ``CompactionRules.most_pieces`` calls is shown in excerpts. If a later piece fails, the
+    summary so far is kept, with a digest of the rest.
     """
 
     name: str = "pieces"
@@ -135,9 +135,9 @@ class SummarizePieces:
     def _ask(self, situation: Situation, aim: Aim, pieces: Sequence[HistoryPiece], number: int, so_far: str) -> Ask:
         earlier = ""
         if so_far:
-            said = so_far.replace("</earlier", "<\\/earlier")
+            escaped = so_far.replace("</earlier", "<\\/earlier")
             place = f"Part {number + 1} of {len(pieces)} of the conversation"
-            earlier = f"<earlier>\n{said}\n</earlier>\n\n{place}, after the earlier summary:\n"
+            earlier = f"<earlier>\n{escaped}\n</earlier>\n\n{place}, after the earlier summary:\n"
         text = f"{earlier}{pieces[number].text}\n\n{task(situation, aim, kept=True)}"
         asked = asking(situation, text, number + 1)
         system = SystemBlock(text=ALONE)
@@ -196,5 +196,5 @@ def _cap(situation: Situation) -> int:
 
 
 def source_of(messages: Sequence[Message]) -> str:
-    """What an answer is compared with for echoes: the messages without earlier summaries, which may be repeated."""
+    """The source for the echo check: the messages without earlier summaries, which may be repeated."""
     return "\n".join(rendered(each, text_length(each) + 1) for each in messages if each.origin != "summary")

@@ -1,4 +1,4 @@
-"""Single messages that are too large by themselves: a huge result, a huge request, images nobody looks at any more."""
+"""Cuts single messages that are too large: a huge result, a huge request, old images."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OVERSIZED: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """Cuts results that are too large by themselves to head, tail and a handle, wherever they stand; the newest request
-    too, if nothing else would do. Where bytes or images are what is short, old images and files become a notice.
+    """Cuts large results to head, tail and a handle, and the newest request if necessary. If the request has too many
+    bytes or images, a notice replaces old images and files.
 
-    Nothing leaves: the ids stay, the revisions grow.
+    No message leaves: the ids stay, the revisions grow.
     """
 
     name: str = "trim"
@@ -53,7 +53,7 @@ class Trim:
 
 
 def _without_old_media(situation: Situation) -> Iterator[Message]:
-    """Messages before the newest request whose images and files go, oldest first, while bytes or images are short."""
+    """Messages without their images and files, oldest first, until bytes and images fit."""
     if not (situation.is_over_bytes or situation.is_over_images):
         return
     stays = must_stay(situation)
@@ -78,7 +78,7 @@ def _without_old_media(situation: Situation) -> Iterator[Message]:
 
 
 def _trimmed(situation: Situation, aim: Aim, message: Message) -> Message | None:
-    """A message cut to a size that leaves room beside it; ``None`` where it is not too large, or may not be cut."""
+    """The message cut to leave room for others; ``None`` if it is not too large or must not be cut."""
     limit = aim.limit or situation.sizes.used
     size = situation.weigh((message.id,))
     if message.id in situation.pins or size <= OVERSIZED * limit:

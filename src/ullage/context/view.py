@@ -10,8 +10,8 @@ from ullage.messages import Message, ToolCallPart, ToolResultPart
 def in_view(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The messages in order, the results of each answer in the order of its calls.
 
-    Results are recorded as their tools end, which is any order; a request wants them in the order of the calls. What
-    stands between results, such as a message delivered meanwhile, goes behind them.
+    Results are recorded in the order in which their tools end; a request needs them in the order of the calls. Messages
+    between results move behind them.
     """
     ordered: list[Message] = []
     calls: dict[str, int] = {}
@@ -37,7 +37,7 @@ def _arrange(messages: list[Message], start: int, calls: dict[str, int]) -> None
 
 
 def _place(message: Message, calls: dict[str, int]) -> int:
-    """Where a message stands among those after an answer; everything but its results comes last."""
+    """The position of a message after an answer; messages other than results come last."""
     if message.role != "tool":
         return len(calls)
     return min((calls.get(part.call_id, len(calls)) for part in message.of_type(ToolResultPart)), default=len(calls))
