@@ -1,3 +1,7 @@
+import argparse
+import inspect
+from importlib import import_module
+
 import pytest
 
 from ullage.cli.parser import parser
@@ -72,3 +76,15 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         parser().parse_args(["--version"])
     assert end.value.code == 0
     assert capsys.readouterr().out.startswith("ullage ")
+
+
+def test_every_command_has_a_function_that_takes_its_options() -> None:
+    (commands,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    assert len(commands.choices) > 15
+    for name, command in commands.choices.items():
+        if name == "simulate":  # the simulators' own package performs it
+            continue
+        module, _, function_name = command.get_default("function").partition(":")
+        function = getattr(import_module(f"ullage.cli.{module}"), function_name)
+        (options,) = inspect.signature(function).parameters.values()
+        assert options.annotation == "argparse.Namespace"

@@ -10,8 +10,8 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from ullage.cli.parser import parser
 from ullage.errors import UllageError
@@ -85,69 +85,6 @@ def _perform(options: argparse.Namespace) -> int:
     """One command; each brings its own imports, so that no command pays for another's."""
     # What the meter logs is for the programs it runs in; here the reading itself says it.
     logging.getLogger("ullage").addHandler(logging.NullHandler())
-    match options.command:
-        case "context":
-            from ullage.cli.context import context
-
-            return context(options)
-        case "sessions":
-            from ullage.cli.sessions import sessions
-
-            return sessions(options)
-        case "grants":
-            from ullage.cli.grants import run as grants
-
-            return grants(options)
-        case "calibration":
-            from ullage.cli.calibration import calibration
-
-            return calibration(options)
-        case "ask":
-            from ullage.cli.ask import run as ask
-
-            return ask(options)
-        case "run":
-            from ullage.cli.run import run as run_agent
-
-            return run_agent(options)
-        case "chat":
-            from ullage.cli.chat.start import run as chat
-
-            return chat(options)
-        case "models":
-            from ullage.cli.models import run as models
-
-            return models(options)
-        case "demo":
-            from ullage.cli.demo import run as demo
-
-            return demo(options)
-        case "serve":
-            from ullage.cli.serve import run as serve
-
-            return serve(options)
-        case "token":
-            from ullage.cli.token import run as token
-
-            return token(options)
-        case "watch":
-            from ullage.cli.watch import watch
-
-            return watch(options)
-        case "adopt":
-            from ullage.cli.stores import run as adopt
-
-            return adopt(options)
-        case "trust":
-            from ullage.cli.trusting import trust
-
-            return trust(options)
-        case "untrust":
-            from ullage.cli.trusting import untrust
-
-            return untrust(options)
-        case _:
-            from ullage.cli.evaluate import run
-
-            predictions = Path(options.predictions) if options.predictions else None
-            return run(Path(options.file), predictions, options.estimator)
+    module, _, name = options.function.partition(":")
+    perform: Callable[[argparse.Namespace], int] = getattr(import_module(f"ullage.cli.{module}"), name)
+    return perform(options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import zlib
@@ -86,6 +87,12 @@ class Evaluation:
         made = outcome.prediction
         self.written.append({**names, "predicted": made.predicted, "low": made.low, "high": made.high})
         self.outcomes.append(outcome)
+
+
+def perform(options: argparse.Namespace) -> int:
+    """Run the command with its options; gives the exit code."""
+    predictions = Path(options.predictions) if options.predictions else None
+    return run(Path(options.file), predictions, options.estimator)
 
 
 def run(path: Path, predictions: Path | None, estimator: str = "auto") -> int:

@@ -1,4 +1,4 @@
-"""The command line's words. Nothing of the package is imported here, so that ``--help`` is quick."""
+"""The commands and their options. Nothing of the package is imported here, so that ``--help`` is quick."""
 
 from __future__ import annotations
 
@@ -27,8 +27,27 @@ class _ShowVersion(argparse.Action):
         parser.exit()
 
 
+class _Commands:
+    """The commands of ``ullage``, each added together with the function that performs it."""
+
+    def __init__(self, parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+        self._parsers = parsers
+
+    def add(self, name: str, about: str, function: str) -> argparse.ArgumentParser:
+        """One command. ``function`` takes the options and gives the exit code: ``module:name`` below ``ullage.cli``.
+
+        It is a name, not the function, so that no command pays for the imports of another.
+        """
+        command = self._parsers.add_parser(name, help=about, description=_sentence(about), allow_abbrev=False)
+        command.set_defaults(function=function)
+        return command
+
+
 def parser() -> argparse.ArgumentParser:
-    """The parser of ``ullage`` and its commands; ``command`` in its result is the command's name or ``None``."""
+    """The parser of ``ullage`` and its commands.
+
+    In its result ``command`` is the command's name or ``None``, ``function`` what performs it.
+    """
     root = argparse.ArgumentParser(
         prog="ullage",
         description="How much room is left in a model's context window, and what fills the rest.",
@@ -36,18 +55,18 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     root.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and end")
-    commands = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    about = "show what fills the window of a recorded session"
-    context = commands.add_parser("context", help=about, description=_sentence(about), allow_abbrev=False)
+    parsers = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands = _Commands(parsers)
+    context = commands.add("context", "show what fills the window of a recorded session", "context:context")
     _describe_context(context)
     about = "list the sessions found in the usual places, newest first"
-    sessions = commands.add_parser("sessions", help=about, description=_sentence(about), allow_abbrev=False)
+    sessions = commands.add("sessions", about, "sessions:sessions")
     sessions.add_argument("--json", action="store_true", help="print one JSON object")
     sessions.add_argument(
         "-n", "--limit", type=_positive, default=20, metavar="N", help="at most N sessions (default 20)"
     )
     about = "show what is known of a model: its window, its largest output and its prices, with their sources"
-    models = commands.add_parser("models", help=about, description=_sentence(about), allow_abbrev=False)
+    models = commands.add("models", about, "models:run")
     models.add_argument("name", nargs="?", default="", metavar="NAME", help="a model, as provider:model or alone")
     models.add_argument("--filter", default="", metavar="TEXT", help="list models whose provider:name contains TEXT")
     models.add_argument(
@@ -57,37 +76,36 @@ def parser() -> argparse.ArgumentParser:
     )
     models.add_argument("--json", action="store_true", help="print one JSON object")
     about = "show what was learnt about each model from logs, or what is stored"
-    calibration = commands.add_parser("calibration", help=about, description=_sentence(about), allow_abbrev=False)
+    calibration = commands.add("calibration", about, "calibration:calibration")
     _describe_calibration(calibration)
     about = "replay a recorded session call by call and show how far off the predictions are"
-    evaluate = commands.add_parser("evaluate", help=about, description=_sentence(about), allow_abbrev=False)
+    evaluate = commands.add("evaluate", about, "evaluate:perform")
     evaluate.add_argument("file", metavar="FILE", help="a session log, or recorded calls as JSON lines, plain or .gz")
     evaluate.add_argument("--predictions", metavar="OUT", help="where to write one prediction a line")
     _add_estimator(evaluate)
     about = "ask a model one question and show what the answer cost and what the window holds after it"
-    ask = commands.add_parser("ask", help=about, description=_sentence(about), allow_abbrev=False)
+    ask = commands.add("ask", about, "ask:run")
     _describe_ask(ask)
     about = "have an agent with tools carry out a request, in a session that can be gone on with"
-    run = commands.add_parser("run", help=about, description=_sentence(about), allow_abbrev=False)
+    run = commands.add("run", about, "run:run")
     _describe_run(run)
     about = "talk to an agent in the terminal: type while it works, see what fills the window"
-    chat = commands.add_parser("chat", help=about, description=_sentence(about), allow_abbrev=False)
+    chat = commands.add("chat", about, "chat.start:run")
     _describe_chat(chat)
     about = "watch an agent work on a small window, against a simulated provider: no key needed"
-    demo = commands.add_parser("demo", help=about, description=_sentence(about), allow_abbrev=False)
+    demo = commands.add("demo", about, "demo:run")
     demo.add_argument("--fast", action="store_true", help="without the pauses that make it readable")
     demo.add_argument("--seed", type=int, default=0, metavar="N", help="draws what a meter can't know")
-    about = "serve sessions over HTTP, with a page to watch and steer them"
-    serve = commands.add_parser("serve", help=about, description=_sentence(about), allow_abbrev=False)
+    serve = commands.add("serve", "serve sessions over HTTP, with a page to watch and steer them", "serve:run")
     _describe_serve(serve)
     _add_grants(commands)
     _add_token(commands)
     about = "follow the session of another agent and show its window as its log grows"
-    watch = commands.add_parser("watch", help=about, description=_sentence(about), allow_abbrev=False)
+    watch = commands.add("watch", about, "watch:watch")
     _describe_watch(watch)
     _add_trust(commands)
     about = "serve strict simulators of the providers on this machine, for tests and demonstrations"
-    commands.add_parser("simulate", help=about)  # the package ullage-simulators reads its options
+    parsers.add_parser("simulate", help=about)  # the package ullage-simulators reads its options
     return root
 
 
@@ -201,9 +219,8 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
     _add_endpoint(agent)
 
 
-def _add_token(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    about = "make, list and revoke the tokens of `ullage serve`"
-    token = commands.add_parser("token", help=about, description=_sentence(about), allow_abbrev=False)
+def _add_token(commands: _Commands) -> None:
+    token = commands.add("token", "make, list and revoke the tokens of `ullage serve`", "token:run")
     actions = token.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
     add = actions.add_parser("add", help="make a token and show it once", allow_abbrev=False)
     add.add_argument("name", metavar="NAME", help="what it is called in lists and logs")
@@ -249,9 +266,8 @@ def _describe_chat(chat: argparse.ArgumentParser) -> None:
     _add_endpoint(agent)
 
 
-def _add_grants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    about = "list what tools may do in projects without asking, or take it back"
-    grants = commands.add_parser("grants", help=about, description=_sentence(about), allow_abbrev=False)
+def _add_grants(commands: _Commands) -> None:
+    grants = commands.add("grants", "list what tools may do in projects without asking, or take it back", "grants:run")
     grants.add_argument(
         "action", nargs="?", choices=("list", "revoke"), default="list", help="list (default), or revoke"
     )
@@ -259,17 +275,15 @@ def _add_grants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     grants.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def _add_trust(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_trust(commands: _Commands) -> None:
     about = "show what a project's ullage.toml asks for, and ask whether it counts as long as it stays as it is"
-    trust = commands.add_parser("trust", help=about, description=_sentence(about), allow_abbrev=False)
+    trust = commands.add("trust", about, "trusting:trust")
     trust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
     trust.add_argument("--yes", action="store_true", help="show what the file asks for and allow it: for scripts")
     trust.add_argument("--list", action="store_true", help="list the projects you were asked about")
-    about = "forget what you answered about a project's ullage.toml"
-    untrust = commands.add_parser("untrust", help=about, description=_sentence(about), allow_abbrev=False)
+    untrust = commands.add("untrust", "forget what you answered about a project's ullage.toml", "trusting:untrust")
     untrust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
-    about = "take over a store that somebody else made, or that you moved"
-    adopt = commands.add_parser("adopt", help=about, description=_sentence(about), allow_abbrev=False)
+    adopt = commands.add("adopt", "take over a store that somebody else made, or that you moved", "stores:run")
     adopt.add_argument("store", metavar="STORE", help="the database file")
     adopt.add_argument(
         "--unfinished",
