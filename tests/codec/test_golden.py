@@ -10,6 +10,7 @@ import pytest
 
 from tests.codec import golden
 from tests.codec.sessions import Asked
+from ullage.codec.bodies import BodyReader, read_body
 from ullage.codec.history import History, encode_count
 from ullage.codec.repair import repair
 
@@ -37,6 +38,23 @@ def differences(sessions: Iterator[golden.Golden], *, at_once: bool) -> list[str
 @pytest.mark.parametrize("at_once", [True, False])
 def test_every_recorded_body_and_its_repairs_are_made_again(at_once: bool) -> None:
     assert differences(golden.recorded(), at_once=at_once) == []
+
+
+def test_every_recorded_body_is_read_as_it_was_at_once_and_in_turn() -> None:
+    found: list[str] = []
+    for session in golden.recorded():
+        reader = BodyReader()
+        for number, (asked, recorded) in enumerate(zip(session.asked, session.made, strict=True)):
+            made = History().prepare(asked.request, policy=asked.policy, options=asked.options)
+            body, request = json.loads(made.content), asked.request
+            given: dict[str, Any] = {"wire": request.wire, "provider": request.provider, "model": request.model}
+            alone = read_body(body, **given)
+            if reader.read(body, **given) != alone:
+                found.append(f"{session.name}, request {number}, in turn")
+            is_last = number == len(session.asked) - 1
+            if is_last and golden.digest(golden.plain(alone)) != recorded["read"]:
+                found.append(f"{session.name}, request {number}, at once")
+    assert found == []
 
 
 def test_the_fixture_holds_all_wires_and_all_repairs() -> None:

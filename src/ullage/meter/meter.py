@@ -17,8 +17,7 @@ from typing import Any
 
 import msgspec
 
-from ullage.codec.bodies import read_output
-from ullage.codec.bodies.growing import GrowingBody
+from ullage.codec.bodies import BodyReader
 from ullage.codec.usage import dialect_for, normalise
 from ullage.events import (
     Amount,
@@ -124,10 +123,9 @@ class Meter:
         self._reading: Reading | None = None
         self._read_at = 0
         self._calls = 0
-        self._last: Request | None = None
         self._session = session
         self._wire = wire
-        self._bodies = GrowingBody()
+        self._bodies = BodyReader()
         self._has_warned = False
         if model:
             provider, model = split_model(model, provider)
@@ -171,12 +169,13 @@ class Meter:
         ``request`` is a ``Request`` or the JSON body of one of the four wires. Only what changed since the last one is
         counted. Raises ``InvalidRequest`` for a body that none of the wires could have been sent.
         """
-        if not isinstance(request, Request):
+        if isinstance(request, Request):
+            self._bodies.note(request)
+        else:
             fold = self._fold
             request = self._bodies.read(
                 request, wire=self._wire or None, provider=fold.provider or None, model=fold.model
             )
-        self._last = request
         self._calls += 1
         name = call or f"call-{self._calls}"
         if purpose == "main":
@@ -360,7 +359,7 @@ class Meter:
 
     def _read_answer(self, output: object) -> Message:
         fold = self._fold
-        return read_output(fold.wire, output, provider=fold.provider, model=fold.model, after=self._last)
+        return self._bodies.read_answer(fold.wire, output, provider=fold.provider, model=fold.model)
 
     def _follow(self, request: Request) -> None:
         """Events for what the request changes against what is in view."""

@@ -26,8 +26,11 @@ def test_an_answer_goes_on_counting_after_its_request() -> None:
     namer = Namer()
     part = TextPart(id=namer.name("text", "ok"), text="ok")
     request = Request(wire="chat", model="m", messages=(namer.message("user", (part,)),))
-    assert Namer.after(request).name("text", "ok") == f"{part.id}~2"
-    assert Namer.after(None).name("text", "ok") == part.id
+    known = Namer()
+    known.note(request.messages)
+    for _ in range(2):
+        assert Namer(known).name("text", "ok") == f"{part.id}~2", "what is read later changes nothing for others"
+    assert Namer().name("text", "ok") == part.id
 
 
 def test_a_message_of_reasoning_alone_is_named_by_it() -> None:

@@ -9,35 +9,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ullage.codec.bodies.naming import Namer
 from ullage.codec.bodies.parts import Json, PartMaker, as_list, as_text, blocks, tool, without
 from ullage.messages import Message, Part, ProviderData, Request, ResultContent, SystemBlock, Tool, clean_text
 
 WIRE = "messages"
+FIELD = "messages"
+PROVIDER = "anthropic"
+MODEL_PREFIX = ""
 _READ = ("messages", "system", "tools", "model", "stream")
 
 
-def read_request(
-    body: Mapping[str, Any], *, provider: str = "anthropic", model: str = "", make: PartMaker | None = None
-) -> Request:
-    """The body of one Messages call."""
-    named = as_text(body.get("model")) or model
-    make = make or PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
+def items_of(value: object) -> list[Any]:
+    """The messages of a body, whatever stands in their place."""
+    return as_list(value)
+
+
+def head_of(items: list[Any]) -> int:
+    """How many items are the system prompt's."""
+    return 0
+
+
+def open_from(items: list[Any]) -> int:
+    """Where the items begin that later ones may be joined to: here each is a message of its own."""
+    return len(items)
+
+
+def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
+    """The body of one Messages call without its messages."""
     return Request(
         wire=WIRE,
-        model=named,
-        provider=provider,
+        model=make.model,
+        provider=make.provider,
         system=tuple(_system(make, body.get("system"))),
         tools=tuple(_tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)),
-        messages=read_messages(make, body.get("messages")),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
     )
 
 
-def read_messages(make: PartMaker, listed: object) -> tuple[Message, ...]:
-    """Messages of a body, the next ones where ``make`` has read those before them."""
-    return tuple(message for one in blocks(listed) for message in _messages(make, one))
+def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
+    """The next messages of a body; ``make`` has read those before them."""
+    return tuple(message for one in blocks(items) for message in _messages(make, one))
 
 
 def read_answer(content: object, make: PartMaker) -> Message:

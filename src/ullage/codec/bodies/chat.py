@@ -9,40 +9,53 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ullage.codec.bodies.naming import Namer
 from ullage.codec.bodies.parts import Json, PartMaker, as_list, as_text, blocks, data_url, readable, tool, without
 from ullage.messages import Message, Part, Request, ResultContent, Role, SystemBlock, Tool, clean_text
 
 WIRE = "chat"
+FIELD = "messages"
+PROVIDER = ""
+MODEL_PREFIX = ""
 _READ = ("messages", "tools", "functions", "model", "stream")
 _SYSTEM = ("system", "developer")
 
 
-def read_request(
-    body: Mapping[str, Any], *, provider: str = "", model: str = "", make: PartMaker | None = None
-) -> Request:
-    """The body of one Chat call. System messages before the first other one are the system prompt."""
-    named = as_text(body.get("model")) or model
-    make = make or PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
-    listed = [one for one in as_list(body.get("messages")) if isinstance(one, dict)]
-    head = next((at for at, one in enumerate(listed) if one.get("role") not in _SYSTEM), len(listed))
+def items_of(value: object) -> list[Any]:
+    """The messages of a body, whatever stands in their place."""
+    return as_list(value)
+
+
+def head_of(items: list[Any]) -> int:
+    """How many items are the system prompt's: system messages before the first other one."""
+    for at, one in enumerate(items):
+        if isinstance(one, dict) and one.get("role") not in _SYSTEM:
+            return at
+    return len(items)
+
+
+def open_from(items: list[Any]) -> int:
+    """Where the items begin that later ones may be joined to: here each is a message of its own."""
+    return len(items)
+
+
+def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
+    """The body of one Chat call with no messages but its system prompt."""
     functions = [{"type": "function", "function": one} for one in as_list(body.get("functions"))]
     declared = [one for one in as_list(body.get("tools")) + functions if isinstance(one, dict)]
     return Request(
         wire=WIRE,
-        model=named,
-        provider=provider,
-        system=tuple(_system(make, one) for one in listed[:head]),
+        model=make.model,
+        provider=make.provider,
+        system=tuple(_system(make, one) for one in head if isinstance(one, dict)),
         tools=tuple(read_tool(one) for one in declared),
-        messages=read_messages(make, listed[head:]),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
     )
 
 
-def read_messages(make: PartMaker, listed: object) -> tuple[Message, ...]:
-    """Messages of a body after its system prompt, the next ones where ``make`` has read those before them."""
-    return tuple(_message(make, one) for one in as_list(listed) if isinstance(one, dict))
+def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
+    """The next messages of a body after its system prompt; ``make`` has read those before them."""
+    return tuple(_message(make, one) for one in items if isinstance(one, dict))
 
 
 def read_answer(content: object, make: PartMaker) -> Message:

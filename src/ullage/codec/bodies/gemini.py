@@ -9,27 +9,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ullage.codec.bodies.naming import Namer
 from ullage.codec.bodies.parts import Json, PartMaker, as_list, as_text, tool, without
 from ullage.messages import Message, Part, Request, Role, SystemBlock, Tool, clean_text
 
 WIRE = "generateContent"
+FIELD = "contents"
+PROVIDER = "google"
+MODEL_PREFIX = "models/"
 _READ = ("contents", "systemInstruction", "system_instruction", "tools", "model", "stream")
 
 
-def read_request(body: Mapping[str, Any], *, provider: str = "google", model: str = "") -> Request:
-    """The body of one generateContent call."""
-    named = (as_text(body.get("model")) or model).removeprefix("models/")
-    make = PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
-    contents = body.get("contents")
-    listed = [{"parts": [{"text": contents}]}] if isinstance(contents, str) else as_list(contents)
+def items_of(value: object) -> list[Any]:
+    """The contents of a body, whatever stands in their place."""
+    return [{"parts": [{"text": value}]}] if isinstance(value, str) else as_list(value)
+
+
+def head_of(items: list[Any]) -> int:
+    """How many items are the system prompt's."""
+    return 0
+
+
+def open_from(items: list[Any]) -> int:
+    """Where the items begin that later ones may be joined to: here each stands by itself."""
+    return len(items)
+
+
+def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
+    """The next messages of a body; ``make`` has read those before them."""
+    return tuple(message for one in items if isinstance(one, dict) for message in _messages(make, one))
+
+
+def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
+    """The body of one generateContent call without its contents."""
     return Request(
         wire=WIRE,
-        model=named,
-        provider=provider,
+        model=make.model,
+        provider=make.provider,
         system=tuple(_system(_get(body, "systemInstruction"))),
         tools=tuple(one for group in as_list(body.get("tools")) if isinstance(group, dict) for one in _tools(group)),
-        messages=tuple(message for one in listed if isinstance(one, dict) for message in _messages(make, one)),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
     )

@@ -6,9 +6,10 @@ unchanged prefix keeps its ids, an edited message gets another one, and dropping
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
-from ullage.messages import Message, Part, ReasoningPart, Request, Role, ToolResultPart
+from ullage.messages import Message, Part, ReasoningPart, Role, ToolResultPart
 
 _SIZE = 8  # bytes: two of 100,000 different parts share a digest once in four billion sessions
 
@@ -16,24 +17,28 @@ _SIZE = 8  # bytes: two of 100,000 different parts share a digest once in four b
 class Namer:
     """Hands out ids for one request, in the order its parts are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, earlier: Namer | None = None) -> None:
+        self._earlier = earlier  # what it named counts too; it is not changed
         self._seen: dict[str, int] = {}
 
-    @classmethod
-    def after(cls, request: Request | None) -> Namer:
-        """A namer that goes on where this request ends, for the answer to it."""
-        namer = cls()
-        for message in request.messages if request is not None else ():
-            namer._note(message.id)
+    def note(self, messages: Iterable[Message]) -> None:
+        """Take note of the names in these messages, as if they had been given here."""
+        for message in messages:
+            self._number(message.id.partition("~")[0])
             for part in message.parts:
-                namer._note(part.id)
+                self._number(part.id.partition("~")[0])
                 for inner in part.content if isinstance(part, ToolResultPart) else ():
-                    namer._note(inner.id)
-        return namer
+                    self._number(inner.id.partition("~")[0])
 
-    def _note(self, name: str) -> None:
-        base = name.partition("~")[0]
-        self._seen[base] = self._seen.get(base, 0) + 1
+    def _number(self, base: str) -> int:
+        """How many things have this name, with one more."""
+        number = self._seen[base] = self._count(base) + 1
+        return number
+
+    def _count(self, base: str) -> int:
+        if base in self._seen or self._earlier is None:
+            return self._seen.get(base, 0)
+        return self._earlier._count(base)
 
     def name(self, kind: str, *pieces: str) -> str:
         """An id for content of this kind, made of these pieces."""
@@ -43,7 +48,7 @@ class Namer:
             state.update(b"%d:" % len(data))
             state.update(data)
         base = f"{kind}-{state.hexdigest()}"
-        number = self._seen[base] = self._seen.get(base, 0) + 1
+        number = self._number(base)
         return base if number == 1 else f"{base}~{number}"
 
     def message(self, role: Role, parts: tuple[Part, ...]) -> Message:

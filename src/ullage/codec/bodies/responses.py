@@ -12,30 +12,51 @@ from itertools import groupby
 from typing import Any
 
 from ullage.codec.bodies.chat import read_tool as read_chat_tool
-from ullage.codec.bodies.naming import Namer
 from ullage.codec.bodies.parts import Json, PartMaker, as_list, as_text, blocks, data_url, readable, tool, without
 from ullage.messages import Message, Part, Request, ResultContent, Role, SystemBlock, Tool, clean_text
 
 WIRE = "responses"
+FIELD = "input"
+PROVIDER = "openai"
+MODEL_PREFIX = ""
 _READ = ("input", "instructions", "tools", "model", "stream", "previous_response_id", "conversation")
 _SYSTEM = ("system", "developer")
 
 
-def read_request(body: Mapping[str, Any], *, provider: str = "openai", model: str = "") -> Request:
-    """The body of one Responses call. System and developer messages at the head join the instructions."""
-    named = as_text(body.get("model")) or model
-    make = PartMaker(namer=Namer(), wire=WIRE, provider=provider, model=named)
-    items = _items(body.get("input"))
-    head = next((at for at, one in enumerate(items) if one.get("role") not in _SYSTEM), len(items))
+def head_of(items: list[Any]) -> int:
+    """How many items are the system prompt's: system and developer messages join the instructions."""
+    for at, one in enumerate(items):
+        if isinstance(one, dict) and one.get("role") not in _SYSTEM:
+            return at
+    return len(items)
+
+
+def open_from(items: list[Any]) -> int:
+    """Where the items begin that later ones may be joined to: the last of the model's, or the last outputs of tools."""
+    role: Role | None = None
+    for at in range(len(items) - 1, -1, -1):
+        item = items[at]
+        if not isinstance(item, dict):
+            continue
+        if role is None:
+            role = _role(item)
+            if role in ("user", "system"):
+                return len(items)
+        elif _role(item) != role:
+            return at + 1
+    return 0
+
+
+def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
+    """The body of one Responses call with no items but those of its system prompt."""
     system = [SystemBlock(text=clean_text(as_text(body["instructions"])).text)] if body.get("instructions") else []
-    system += [_system(make, one) for one in items[:head]]
+    system += [_system(make, one) for one in head if isinstance(one, dict)]
     return Request(
         wire=WIRE,
-        model=named,
-        provider=provider,
+        model=make.model,
+        provider=make.provider,
         system=tuple(system),
         tools=tuple(_tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)),
-        messages=_messages(make, items[head:]),
         params=without(body, *_READ),
         stream=body.get("stream") is True,
         chained=as_text(body.get("previous_response_id") or _conversation(body.get("conversation"))),
@@ -45,7 +66,7 @@ def read_request(body: Mapping[str, Any], *, provider: str = "openai", model: st
 def read_answer(content: object, make: PartMaker) -> Message:
     """The assistant's message: a response, or its list of output items."""
     listed = content.get("output") if isinstance(content, Mapping) and "output" in content else content
-    parts = tuple(part for item in _items(listed) for part in _parts(make, item))
+    parts = tuple(part for item in items_of(listed) if isinstance(item, dict) for part in _parts(make, item))
     return make.namer.message("assistant", parts)
 
 
@@ -53,10 +74,9 @@ def _conversation(value: object) -> object:
     return value.get("id") if isinstance(value, dict) else value
 
 
-def _items(value: object) -> list[Json]:
-    if isinstance(value, str):
-        return [{"role": "user", "content": value}]
-    return [one for one in as_list(value) if isinstance(one, dict)]
+def items_of(value: object) -> list[Any]:
+    """The items of a body, whatever stands in their place."""
+    return [{"role": "user", "content": value}] if isinstance(value, str) else as_list(value)
 
 
 def _system(make: PartMaker, item: Json) -> SystemBlock:
@@ -85,9 +105,10 @@ def _role(item: Json) -> Role:
     return "tool" if as_text(item.get("type")).endswith(("_output", "_approval_response")) else "assistant"
 
 
-def _messages(make: PartMaker, items: list[Json]) -> tuple[Message, ...]:
+def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
+    """The next messages of a body; ``make`` has read those before them."""
     read: list[Message] = []
-    for role, run in groupby(items, key=_role):
+    for role, run in groupby((one for one in items if isinstance(one, dict)), key=_role):
         if role in ("user", "system"):
             read += [make.namer.message(role, tuple(_parts(make, item))) for item in run]
         else:
