@@ -40,13 +40,16 @@ or browser and wait for nothing. The tests of all others are slow."""
 
 SWEEPS = frozenset(
     {
-        "compaction/test_any_history.py",
-        "compaction/test_cancelled.py",
-        "compaction/test_explained.py",
-        "compaction/test_exported.py",
-        "compaction/test_extremes.py",
-        "compaction/test_killed.py",
-        "compaction/test_many_turns.py",
+        "compaction",
+        "hostile",
+        "importers/test_deep_logs.py",
+        "integration/test_long_loops.py",
+        "integration/test_readings.py",
+        "promises/test_long_loops.py",
+        "promises/test_reading.py",
+        "runtime/test_damaged.py",
+        "server/page/test_long.py",
+        "server/page/test_reconnect.py",
         "sweeps",
     }
 )
@@ -70,6 +73,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     second_tier = [item for item in items if item.get_closest_marker("sweep")]
     config.hook.pytest_deselected(items=second_tier)
     items[:] = [item for item in items if not item.get_closest_marker("sweep")]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Paths as short as in one process: what shows a path on a narrow terminal breaks its lines elsewhere otherwise."""
+    if hasattr(config, "workerinput"):
+        given = Path(config.option.basetemp)
+        config.option.basetemp = given.with_name(given.name.removeprefix("popen-gw"))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -125,6 +136,9 @@ def _network_is_off() -> Iterator[None]:
 PLACES = ("ULLAGE_DATA", "ULLAGE_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 """Variables that would lead a test out of its home."""
 
+SIZES = ("COLUMNS", "LINES")
+"""Variables that win over the size of a terminal. The processes that run the tests are given the first."""
+
 _numbers = count()
 
 
@@ -133,7 +147,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where the tests' homes are; the home of what is made for many tests."""
     homes = tmp_path_factory.mktemp("homes")
     with pytest.MonkeyPatch.context() as patch:
-        for name in PLACES:
+        for name in (*PLACES, *SIZES):
             patch.delenv(name, raising=False)
         patch.setenv("HOME", str(homes))
         yield homes

@@ -142,9 +142,20 @@ def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "ullage", "context", str(log)], env=home_of(tmp_path), stderr=subprocess.PIPE
     )
+    _wait_until_read(process, log)
     said = _interrupted(process)
     assert process.returncode == 130
     assert said == b""
+
+
+def _wait_until_read(process: subprocess.Popen[bytes], file: Path) -> None:
+    """Until the process has opened the file, where the system tells: before, an interrupt meets the start of Python."""
+    descriptors = Path(f"/proc/{process.pid}/fd")
+    while descriptors.exists() and process.poll() is None:
+        with contextlib.suppress(OSError):
+            if any(each.readlink() == file for each in descriptors.iterdir()):
+                return
+        time.sleep(0.05)
 
 
 def test_an_interrupt_anywhere_gives_the_shells_code(monkeypatch: pytest.MonkeyPatch) -> None:

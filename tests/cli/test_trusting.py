@@ -187,8 +187,8 @@ def test_trust_asks_as_a_run_does_and_keeps_the_answer(tmp_path: Path, clone: Pa
     assert "[y/N]" in on_a_terminal(clone, outer, "y", "trust")
     assert ullage(clone, outer, "trust", "--list").stdout.startswith("allowed  ")
     (clone / "ullage.toml").write_text('model = "elsewhere"\n')
-    changed = on_a_terminal(clone, outer, "n", "run", "hi").replace("\r\n  ", "")
-    assert "It has changed since you allowed it." in changed
+    changed = on_a_terminal(clone, outer, "n", "run", "hi")
+    assert "Ithaschangedsinceyouallowedit." in "".join(changed.split())
 
 
 def test_trust_allows_nothing_where_nobody_can_be_asked_unless_it_is_told_to(tmp_path: Path, clone: Path) -> None:

@@ -204,7 +204,10 @@ def test_on_a_small_screen_one_column_is_shown_at_a_time(local: Local, open_page
     screen.say("Hello.")
     expect(screen.answers()).to_have_count(1)
     expect(screen.find("#window")).to_be_hidden()
-    expect(screen.find("#brief")).to_contain_text(f"{screen.find('.used-number').text_content()} ")
+    screen.page.wait_for_function(
+        "() => document.querySelector('#brief').textContent"
+        ".startsWith(document.querySelector('.used-number').textContent + ' ')"
+    )
     screen.find("#tabs").get_by_role("button", name="Window").click()
     expect(screen.find(".meter")).to_be_visible()
     expect(screen.find("#conversation")).to_be_hidden()
