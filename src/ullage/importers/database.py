@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from ullage.envelope import DATABASE_CELL_BYTES, DATABASE_READ_BYTES, DATABASE_STEPS
@@ -20,6 +20,15 @@ from ullage.importers.regular import open_regular
 
 BUSY_TIMEOUT_S: Final = 2.0
 _STEPS_BETWEEN: Final = 100_000  # steps of SQLite's machine between two looks at how many there were
+
+
+class StoredSession(NamedTuple):
+    """A session that a database or a directory holds. ``updated`` is seconds since 1970."""
+
+    id: str
+    title: str
+    directory: str
+    updated: float
 
 
 class Database:

@@ -19,7 +19,7 @@ from ullage.importers.fields import Unusable, decode_line
 from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
 from ullage.importers.imported import Imported
-from ullage.importers.opencode_storage import SQLITE_MAGIC, read_database, read_session_file, stored_in_directory
+from ullage.importers.opencode_storage import read_database, read_session_file, stored_in_directory
 from ullage.importers.opencode_storage import recognise as recognise_opencode
 from ullage.importers.pi import PiReader
 from ullage.importers.pi import recognise as recognise_pi
@@ -58,6 +58,23 @@ FORMATS = (
 """In the order they are tried: formats that name themselves first, plain JSON last."""
 
 
+class DatabaseFormat(NamedTuple):
+    """Sessions in an SQLite file: whether a file that begins so is one of these, and how a session of it is read."""
+
+    name: str
+    is_one: Callable[[bytes], bool]
+    read: Callable[[Path, str], Imported]
+
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+
+DATABASES = (
+    DatabaseFormat("ullage", is_own_database, read_own_database),
+    DatabaseFormat("opencode", lambda head: True, read_database),
+)
+"""In the order they are tried. OpenCode's do not name themselves: its tables are looked for in any other database."""
+
+
 def read(path: str | Path, *, session: str = "") -> Imported:
     """Read a session log, whichever program wrote it.
 
@@ -70,10 +87,9 @@ def read(path: str | Path, *, session: str = "") -> Imported:
     if where.is_dir():
         return _read_directory(where, session)
     head = _head(where)
-    if head.startswith(SQLITE_MAGIC):
-        if is_own_database(head):
-            return read_own_database(where, session)
-        return read_database(where, session)
+    for database in DATABASES:
+        if head.startswith(SQLITE_MAGIC) and database.is_one(head):
+            return database.read(where, session)
     for magic, command in _COMPRESSED.items():
         if head.startswith(magic):
             raise UnreadableInput(f"{where} is compressed. Unpack it first, for example with: {command} {where.name}")

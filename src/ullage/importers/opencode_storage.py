@@ -11,31 +11,20 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import ullage.importers.fields as f
 from ullage.codec.usage import normalise
 from ullage.envelope import DATABASE_CELL_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
-from ullage.importers.database import Database, as_text, open_database
+from ullage.importers.database import Database, StoredSession, as_text, open_database
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.imported import Imported
 from ullage.importers.opencode import OpenCodeSession
 from ullage.importers.regular import read_regular
 from ullage.messages import SystemBlock, clean_text
 
-SQLITE_MAGIC = b"SQLite format 3\0"
-
 Row = dict[str, Any]
-
-
-class StoredSession(NamedTuple):
-    """A session that a database or a directory holds. ``updated`` is seconds since 1970."""
-
-    id: str
-    title: str
-    directory: str
-    updated: float
 
 
 # -- a directory of JSON files --

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 import ullage.importers.fields as f
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
-from ullage.importers.database import Database, as_text, open_database, unpacked
+from ullage.importers.database import Database, StoredSession, as_text, open_database, unpacked
 from ullage.importers.fields import Fields, Unusable, decode_line
 from ullage.importers.imported import Imported
 from ullage.importers.ullage import UllageReader
@@ -28,21 +28,12 @@ VERSION = 2
 """The newest schema that is read here."""
 
 
-class OwnSession(NamedTuple):
-    """A session of the database. ``updated`` is seconds since 1970."""
-
-    id: str
-    title: str
-    directory: str
-    updated: float
-
-
 def is_own_database(head: bytes) -> bool:
     """Whether a file that begins so is a database of our sessions."""
     return head[68:72] == APPLICATION
 
 
-def own_sessions(path: Path) -> list[OwnSession]:
+def own_sessions(path: Path) -> list[StoredSession]:
     """The sessions of a database, the one changed last first. Raises ``UnreadableInput``."""
     with _opened(path) as database:
         return [_session(row) for row in database.rows(_queries()["sessions"])]
@@ -65,10 +56,10 @@ def read_own_database(path: Path, session: str = "") -> Imported:
     return reader.imported([*events, *reader.settle()], str(path), len(stored) - 1)
 
 
-def _session(row: Fields) -> OwnSession:
+def _session(row: Fields) -> StoredSession:
     """A session's row; a column of another type is as good as empty."""
     first = _first(row.get("body"))
-    return OwnSession(_text(row, "id"), _text(row, "title"), f.text(first, "cwd"), f.number(row, "changed") or 0.0)
+    return StoredSession(_text(row, "id"), _text(row, "title"), f.text(first, "cwd"), f.number(row, "changed") or 0.0)
 
 
 def _text(row: Fields, column: str) -> str:
