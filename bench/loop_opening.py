@@ -15,10 +15,11 @@ from pathlib import Path
 from bench.opening import MESSAGES, ledger_events
 from ullage.agent.loop import Loop, apply
 from ullage.agent.memory import LoopMemory, remember
+from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.events import Event, SessionStarted
 from ullage.meter.meter import Meter
 from ullage.runtime.agent import Agent
-from ullage.runtime.opening import MADE_BY, pack
+from ullage.runtime.opening import pack, written_by
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import Checkpoint
 
@@ -44,8 +45,8 @@ async def make(folder: Path) -> None:
         meter.apply(event)
         loop = apply(loop, event)
         memory = remember(memory, event)
-    data = pack(loop, memory, meter.snapshot())
-    await store.save_checkpoint(lease, Checkpoint(len(written) - BEHIND, MADE_BY, data))
+    data = pack(loop, memory, Checkpoints().save(meter._fold))
+    await store.save_checkpoint(lease, Checkpoint(len(written) - BEHIND, written_by(), data))
     await store.release(lease)
     await store.close()
 

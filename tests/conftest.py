@@ -34,7 +34,9 @@ settings.register_profile("few", settings.get_profile("quick"), max_examples=4)
 settings.load_profile(PROFILE)
 
 
-FAST = frozenset({"words", "models", "tokens", "test_reasoning.py", "codec", "meter", "context", "agent", "importers"})
+FAST = frozenset(
+    {"words", "models", "tokens", "test_reasoning.py", "codec", "meter", "checkpoint", "context", "agent", "importers"}
+)
 """Whose tests are of the fast tier, but for single ones that are marked slow: the rooms that start no server, process
 or browser and wait for nothing. The tests of all others are slow."""
 

@@ -35,7 +35,7 @@ from tests.context.sessions import words
 from ullage.context.rules import NOTICE
 from ullage.events import CompactionCommitted, CompactionRolledBack, Pruned
 from ullage.messages import Message
-from ullage.runtime.opening import MADE_BY
+from ullage.runtime.opening import written_by
 from ullage.store.sqlite import SqliteStore
 
 WINDOW = 150_000
@@ -93,7 +93,7 @@ async def run(dialect: Dialect, path: Path, compactions: int, *, undone: int, ap
 async def checkpoint(path: Path) -> int:
     """The event up to which the stored checkpoint stands."""
     store = SqliteStore(path)
-    found = await store.checkpoint(SESSION, MADE_BY)
+    found = await store.checkpoint(SESSION, written_by())
     await store.close()
     assert found is not None
     return found.seq

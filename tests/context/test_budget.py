@@ -38,7 +38,7 @@ def test_a_large_system_prompt_raises_the_goal_and_never_to_the_bar() -> None:
 
 def test_with_an_unknown_window_an_overflow_halves_and_a_wish_only_saves() -> None:
     fold = fold_of(*turns(20), window=None)
-    fold.denominators = fold.limits.of_model(None, None, None).denominators
+    fold.limits = fold.limits.of_model(None, None, None)
     situation = Situation(fold=fold, trigger="overflow")
     aim = aim_of(situation)
     assert (aim.limit, aim.window, aim.bar) == (None, None, situation.sizes.used / 2)

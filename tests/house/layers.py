@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "ullage"
 WORDS = frozenset(
     {"errors", "extensible", "messages", "usage", "events", "encoding", "envelope", "bounds", "directories"}
 )
-DECIDING = frozenset({"models", "tokens", "reasoning", "meter", "context", "codec", "agent"})
+DECIDING = frozenset({"models", "tokens", "reasoning", "meter", "context", "codec", "agent", "checkpoint"})
 DOING = frozenset({"wire", "tools", "store", "importers"})
 PURE = {"words"} | DECIDING
 
@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "reasoning": frozenset({"words", "models"}),
     "codec": frozenset({"words", "models", "reasoning"}),
     "meter": frozenset({"words", "models", "tokens", "reasoning", "codec"}),
+    "checkpoint": frozenset({"words", "models", "tokens", "reasoning", "meter"}),
     "context": frozenset({"words", "models", "tokens", "reasoning", "codec", "meter"}),
     "agent": frozenset({"words", *(DECIDING - {"agent"})}),
     "tasks": frozenset(),
@@ -75,6 +76,12 @@ A log record is the one effect that is let through: nothing can be decided on it
 TOUCHES_THE_WORLD = frozenset({"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"})
 """Built-in functions the pure rooms don't call; ``hash`` differs from one process to the next."""
 
+LOADED_BEFORE = frozenset({"meter", "checkpoint"})
+"""Rooms that are given events and messages, and never a function that reads them: the caller loads them before, in
+whatever way its store offers."""
+
+CONTENT = frozenset({"Event", "Message"})
+
 ASKS_THE_CLOCK = frozenset({"now", "utcnow", "today"})
 
 
@@ -125,6 +132,8 @@ def violations(file: str, source: str) -> Iterator[Violation]:
             yield Violation(file, found.line, what)
     if room in PURE:
         yield from _impure_calls(file, tree)
+    if room in LOADED_BEFORE:
+        yield from _functions_that_read(file, tree)
 
 
 def _objection(file: str, room: str, found: Import) -> str:
@@ -149,6 +158,17 @@ def _impure_calls(file: str, tree: ast.AST) -> Iterator[Violation]:
                 yield Violation(file, node.lineno, f"calls {name}()")
             case ast.Call(func=ast.Attribute(attr=name)) if name in ASKS_THE_CLOCK:
                 yield Violation(file, node.lineno, f"asks the clock: .{name}()")
+
+
+def _functions_that_read(file: str, tree: ast.AST) -> Iterator[Violation]:
+    """Types of functions that give events or messages."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id="Callable"), slice=ast.Tuple(elts=[*_, given])):
+                if CONTENT & {name.id for name in ast.walk(given) if isinstance(name, ast.Name)}:
+                    yield Violation(file, node.lineno, "takes a function that reads events or messages")
+            case ast.AsyncFunctionDef(name=name):
+                yield Violation(file, node.lineno, f"{name} waits for something")
 
 
 def sources() -> dict[str, str]:

@@ -17,7 +17,7 @@ LATE = {
     ("encoding.py", "Decoder"): "of parts of words, which are known with the words",
     ("tools/functions.py", "convert"): "of a user's types, one at a time",
     ("tools/result_budget.py", "convert"): "of a class that a decoder was made of where it is imported",
-    ("meter/stored_carried.py", "convert"): "of a class that is part of the snapshot's",
+    ("checkpoint/checkpoint.py", "decode"): "of a class that a decoder was made of where it is imported",
 }
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 PLAIN = {"dict", "list", "str", "object", "Any"}

@@ -37,6 +37,8 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         ("meter/fold.py", "import ullage"),
         ("meter/fold.py", "from . import reading"),
         ("meter/fold.py", "import httpx2"),
+        ("meter/view.py", "Ledger = Callable[[Sequence[int]], Sequence[Event]]"),
+        ("meter/view.py", "async def load() -> None: ..."),
         ("reasoning.py", "from ullage.meter import fold"),
         ("codec/chat.py", "import socket"),
         ("codec/chat.py", "from ullage.meter.meter import Meter"),

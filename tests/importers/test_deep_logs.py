@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.importers.folding import Folded
 from tests.importers.test_damaged_logs import LINES, READERS, name
 from ullage.bounds import TOO_DEEP
+from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.envelope import JSON_DEPTH
 from ullage.importers import read
 from ullage.meter.meter import Meter
@@ -65,7 +66,7 @@ def metered(path: Path, lines: list[bytes]) -> Folded:
     for event in events:
         meter.apply(event)
     meter.largest(5)
-    meter.snapshot()
+    Checkpoints().save(meter._fold)
     return Folded(events)
 
 

@@ -27,7 +27,7 @@ from ullage.events import (
     SessionStarted,
     Uncompacted,
 )
-from ullage.messages import Message, ProviderData, ReasoningPart
+from ullage.messages import Message, ProviderData, ReasoningPart, ToolResultPart
 from ullage.meter.fold import Fold
 from ullage.meter.window import Limits
 from ullage.reasoning import Maker, ReasoningPolicy
@@ -124,7 +124,8 @@ class Telling:
             case "policy":
                 self.apply(PolicyChanged(include_in_context=told.policy.include_in_context, strip=told.policy.strip))
             case "prune":
-                self.apply(Pruned(prune=name, parts=tuple(self.fold.view.holders)[: told.pick]))
+                parts = [part.id for entry in self.fold.view for part in entry.message.of_type(ToolResultPart)]
+                self.apply(Pruned(prune=name, parts=tuple(parts)[: told.pick]))
             case "compact" if ids:
                 self.compactions.append(name)
                 gone = tuple(ids[: told.pick % len(ids)])

@@ -76,7 +76,7 @@ def after(fold: Fold, events: Iterable[Event]) -> Fold:
 
     A plan is counted by carrying it out on a branch, so the promised number is the next reading.
     """
-    branch = _branch(fold)
+    branch = _copied(fold)
     for event in events:
         branch.apply(event)
     return branch
@@ -85,13 +85,6 @@ def after(fold: Fold, events: Iterable[Event]) -> Fold:
 def reading_after(fold: Fold, events: Iterable[Event]) -> Forecast:
     """The next request's tokens after these events."""
     return after(fold, events).forecast()
-
-
-def _branch(fold: Fold) -> Fold:
-    branch = Fold.__new__(Fold)
-    for name, value in vars(fold).items():
-        setattr(branch, name, _copied(value))
-    return branch
 
 
 def _copied(value: T) -> T:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -40,15 +40,14 @@ from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, step_o
 from ullage.meter.carried import Carried
 from ullage.meter.clearing import cleared
 from ullage.meter.departed import Changed, Departed
-from ullage.meter.forecast import LEAST_CHANGE_DOUBT, Forecaster
+from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.growth import NOTHING_COUNTED
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.measured import Measured
-from ullage.meter.origin import Origin
 from ullage.meter.spend import Purpose
 from ullage.meter.state import State
 from ullage.meter.track import Step
-from ullage.meter.view import Entry, View
+from ullage.meter.view import Entry, Origin, View
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import calibration_from_json
 from ullage.tokens.tools import read_answer_format
@@ -80,6 +79,10 @@ class Fold(State):
             self.revision = self.seq
             handler(self, event)
 
+    def needs_content(self, event: Event) -> bool:
+        """Whether taking this event in reads messages in view, so that none of their contents may be missing."""
+        return type(event) in _READS_CONTENT
+
     # -- the session --
 
     def _started(self, event: SessionStarted) -> None:
@@ -96,9 +99,8 @@ class Fold(State):
         weight = self.view.tokens + self.fixed.tokens
         old = self.forecaster
         changed_model = bool(self.model) and model != self.model
-        self.model, self.wire, self.provider = model, wire, provider
-        self.forecaster = Forecaster(wire, provider, model, self.estimator)
-        self._look_up()
+        self.set_model(model, wire, provider)
+        self._take_limits()
         if changed_model:
             self.marks.append("model")
         if self.forecaster.same_units(old):
@@ -109,11 +111,10 @@ class Fold(State):
             ratio = (self.view.tokens + self.fixed.tokens) / weight if weight > 0 else 1.0
             self._carry_over(before, ratio)
 
-    def _look_up(self) -> None:
-        self.known = lookup(self.provider, self.model) if self.model else None
+    def _take_limits(self) -> None:
+        """The limits that the catalogue has for the model."""
         known = self.known or ModelLimits()
         self.limits = self.limits.of_model(known.window, known.input_cap, known.max_output)
-        self.denominators = self.limits.denominators
 
     def _recount(self) -> None:
         """Every cost again, in the units of the new family."""
@@ -171,7 +172,6 @@ class Fold(State):
     def _limit(self, event: LimitLearnt) -> None:
         if not self.model or not event.model or event.model == self.model:
             self.limits = self.limits.learn(event)
-            self.denominators = self.limits.denominators
 
     def _system(self, event: SystemChanged) -> None:
         self.system = event.system
@@ -194,8 +194,7 @@ class Fold(State):
         except SettingError:
             return  # a value that can't be changes nothing; whoever sets one checks it first
         if "window" in said and self.limits.window is None:
-            self._look_up()
-        self.denominators = self.limits.denominators
+            self._take_limits()
         include, strip = said.get("include_in_context", ...), said.get("strip", ...)
         self.policy = ReasoningPolicy(
             include_in_context=self.policy.include_in_context if include is ... else include is not False,
@@ -313,11 +312,7 @@ class Fold(State):
             self.marks.append("rewind")
 
     def _pruned(self, event: Pruned) -> None:
-        by_message: dict[str, set[str]] = {}
-        for part_id in event.parts:
-            holder = self.view.holders.get(part_id)
-            if holder is not None:
-                by_message.setdefault(holder, set()).add(part_id)
+        by_message = self.view.holders(event.parts)
         changed = self._change(
             (cleared(entry.message, parts, event.notice), entry.origin.after_pruning(self.seq))
             for entry, parts in ((self.view.entries[holder], parts) for holder, parts in by_message.items())
@@ -452,7 +447,7 @@ class Fold(State):
         pending = self.pending.pop(event.call, None)
         usage = event.usage
         if usage is not None:
-            self.usages.put(event.call, usage, seq=self.seq)
+            self.usages[event.call] = replace(usage, raw=None)
         context = usage.context if usage is not None and usage.verified else None
         anchored = context is not None and 0 < context <= self._most_input and event.outcome != "failed"
         self._note_step(event, pending, context if anchored else None)
@@ -577,3 +572,7 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     CallStarted: Fold._call_started,
     CallEnded: Fold._call_ended,
 }
+
+_READS_CONTENT: Final = frozenset(
+    {SessionStarted, ModelChanged, SystemChanged, ToolsChanged, ParamsChanged, Rewound, Pruned, Uncompacted}
+)

@@ -68,7 +68,7 @@ class _Media:
         self.over += doubt.above
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, array_like=True):
     """An answer of the model by what it is made of: tokens of its text, names, arguments and shown reasoning.
 
     Items of the provider's own (its tools' calls and results) are no part of it: they are not charged as output.
@@ -144,7 +144,7 @@ class Counted(msgspec.Struct, frozen=True, array_like=True):
 NOTHING_COUNTED: Final = Counted()
 
 
-class Added(msgspec.Struct, frozen=True):
+class Added(msgspec.Struct, frozen=True, array_like=True):
     """What messages add to a request, as sums: adding and taking away are exact inverses of each other."""
 
     text: float = 0.0

@@ -41,10 +41,8 @@ from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
 from ullage.meter.anchor import Forecast
 from ullage.meter.fold import Fold
-from ullage.meter.origin import Ledger
 from ullage.meter.reading import Basis, Reading, Row, Used
 from ullage.meter.rows import Item
-from ullage.meter.snapshot import load, save
 from ullage.meter.track import Step
 from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
 from ullage.reasoning import ReasoningPolicy
@@ -131,32 +129,10 @@ class Meter:
             provider, model = split_model(model, provider)
             self._emit(SessionStarted(model=model, wire=wire or PROVIDERS.get(provider, ""), provider=provider))
 
-    # -- checkpoints --
-
-    def snapshot(self) -> bytes:
-        """All that is known, as bytes for ``restore``; no message is read or copied. ``MADE_BY`` names their form."""
-        return save(self._fold)
-
     @classmethod
-    def restore(
-        cls,
-        data: bytes,
-        *,
-        ledger: Ledger,
-        estimator: str | Callable[[str], float] = "auto",
-        wire: str = "",
-        on_event: Callable[[Event], None] | None = None,
-    ) -> Meter:
-        """The meter that made a snapshot, with its settings; apply the events after ``reading().seq`` to it.
-
-        ``ledger`` reads events of the session by ``seq``: messages when they are asked for, by ``messages``, ``before``
-        or an event that changes them, and not earlier. What it raises is raised there, and the meter is then of no
-        further use. ``estimator`` and ``wire`` are those that the meter was made with. Raises ``UnreadableInput`` for
-        bytes that are damaged or were written by code or with an estimator that counts otherwise: then the events are
-        to be applied anew.
-        """
-        fold = load(data, ledger=ledger, estimator=estimator)
-        meter = cls(estimator=estimator, session=fold.session, wire=wire, on_event=on_event)
+    def _of(cls, fold: Fold, *, wire: str = "", on_event: Callable[[Event], None] | None = None) -> Meter:
+        """The meter of a session that was folded already, such as one out of a checkpoint; ``fold`` is its own."""
+        meter = cls(estimator=fold.estimator, session=fold.session, wire=wire, on_event=on_event)
         meter._fold = fold
         meter._calls = fold.seq  # no fewer than there were calls, so that no name is given twice
         return meter

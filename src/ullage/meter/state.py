@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from ullage.messages import Message, SystemBlock, Tool
 from ullage.meter.anchor import Anchor, Forecast, Pending, Since
@@ -10,16 +11,15 @@ from ullage.meter.breakdown import Share
 from ullage.meter.carried import Carried
 from ullage.meter.departed import Departed
 from ullage.meter.forecast import Fixed, Forecaster
-from ullage.meter.limits import ModelLimits
+from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.measured import Measured
 from ullage.meter.spend import Spend
-from ullage.meter.stored_entries import Written
 from ullage.meter.track import Track
-from ullage.meter.usages import Usages
-from ullage.meter.view import Entry, View
-from ullage.meter.window import Limits
+from ullage.meter.view import DERIVED, Entry, View
+from ullage.meter.window import Denominators, Limits
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
+from ullage.usage import Usage
 
 MUCH = 10_000
 DENSEST = 8.0
@@ -27,66 +27,74 @@ DENSEST = 8.0
 estimate is put down to the messages, up to this multiple: nothing hidden is that large. Below, up to twice."""
 
 
+@dataclass(kw_only=True, eq=False)
 class State:
-    """Everything that is known of a session, from its events. Not for sharing between threads."""
+    """Everything that is known of a session, from its events. Not for sharing between threads.
 
-    def __init__(
-        self,
-        *,
-        limits: Limits,
-        calibration: Calibration,
-        estimator: str | Callable[[str], float],
-        policy: ReasoningPolicy,
-    ) -> None:
-        self.limits = limits
-        self.denominators = limits.denominators
-        self.calibration = calibration
-        self.policy = policy
-        self.estimator = estimator
-        self.session = ""
-        self.seq = 0
-        self.revision = 0
-        """The last event that concerned the window or what is known of it."""
-        self.model = ""
-        self.wire = ""
-        self.provider = ""
-        self.known: ModelLimits | None = None
-        self.forecaster = Forecaster("", "", "", estimator)
-        self.view = View()
-        self.carried = Carried()
-        self.since = Since()
-        self.system: tuple[SystemBlock, ...] | None = None
-        self.tools: tuple[Tool, ...] | None = None
-        self.params: dict[str, object] = {}
-        self.fixed = Fixed()
-        self.shares: tuple[Share, ...] | None = None
-        """The rows of ``fixed``, kept by whoever makes them."""
-        self.anchor: Anchor | None = None
-        self.output: Entry | None = None
-        self.output_left = False
-        """The last answer was removed or edited: its reported output is not in the next request."""
-        self.removed = 0.0
-        self.partial = False
-        self.history_doubt = 0.0
-        """Tokens that may have changed unseen: history from before the log that a compaction may have taken with it,
-        and the format of the answer, which some providers charge."""
-        self.unlogged: float | None = None
-        """Tokens the first actual held beyond what the events explain."""
-        self.first_messages = 0.0
-        """Of the request that this was told from, what its messages were estimated at."""
-        self.measured = Measured()
-        self.pending: dict[str, Pending] = {}
-        self.usages = Usages()
-        self.open_calls: set[str] = set()
-        self.compacted: dict[str, Departed] = {}
-        """By the id of the compaction or prune, oldest first, what it took out of the view."""
-        self.compactions = 0
-        self.marks: list[str] = []
-        self.spend = Spend()
-        self.track = Track()
-        self.written = Written()
-        self.written_aside = Written()
-        """What the last checkpoint wrote of the entries in view, and of those that left and may come back."""
+    What is not marked as derived is stored in checkpoints by the type of its field: a field more is one line here.
+    """
+
+    limits: Limits
+    calibration: Calibration
+    policy: ReasoningPolicy
+    estimator: str | Callable[[str], float] = field(metadata=DERIVED)
+    """Set by the caller, and not by an event."""
+    session: str = ""
+    seq: int = 0
+    revision: int = 0
+    """The last event that concerned the window or what is known of it."""
+    model: str = ""
+    wire: str = ""
+    provider: str = ""
+    known: ModelLimits | None = field(init=False, metadata=DERIVED)
+    forecaster: Forecaster = field(init=False, metadata=DERIVED)
+    view: View = field(default_factory=View)
+    carried: Carried = field(default_factory=Carried)
+    since: Since = field(default_factory=Since)
+    system: tuple[SystemBlock, ...] | None = None
+    tools: tuple[Tool, ...] | None = None
+    params: dict[str, object] = field(default_factory=dict)
+    fixed: Fixed = field(default_factory=Fixed)
+    shares: tuple[Share, ...] | None = field(default=None, metadata=DERIVED)
+    """The rows of ``fixed``; ``None`` until they are asked for."""
+    anchor: Anchor | None = None
+    output: Entry | None = None
+    output_left: bool = False
+    """The last answer was removed or edited: its reported output is not in the next request."""
+    removed: float = 0.0
+    partial: bool = False
+    history_doubt: float = 0.0
+    """Tokens that may have changed unseen: history from before the log that a compaction may have taken with it,
+    and the format of the answer, which some providers charge."""
+    unlogged: float | None = None
+    """Tokens the first actual held beyond what the events explain."""
+    first_messages: float = 0.0
+    """What the messages of the first actual's request were estimated at."""
+    measured: Measured = field(default_factory=Measured)
+    pending: dict[str, Pending] = field(default_factory=dict)
+    usages: dict[str, Usage] = field(default_factory=dict)
+    """What was reported for each main call, without the provider's own object."""
+    open_calls: set[str] = field(default_factory=set)
+    compacted: dict[str, Departed] = field(default_factory=dict)
+    """By the id of the compaction or prune, oldest first, what it took out of the view."""
+    compactions: int = 0
+    marks: list[str] = field(default_factory=list)
+    spend: Spend = field(default_factory=Spend)
+    track: Track = field(default_factory=Track)
+
+    def __post_init__(self) -> None:
+        self.set_model(self.model, self.wire, self.provider)
+
+    def set_model(self, model: str, wire: str, provider: str) -> None:
+        """Take the limits and the estimators of this model."""
+        self.model, self.wire, self.provider = model, wire, provider
+        self.known = lookup(provider, model) if model else None
+        self.forecaster = Forecaster(wire, provider, model, self.estimator)
+
+    @property
+    def denominators(self) -> Denominators:
+        """The window and what follows from it."""
+        return self.limits.denominators
 
     @property
     def partly_unlogged(self) -> bool:
@@ -128,7 +136,7 @@ class State:
                 self.view.opening,
                 self.earlier_reasoning(),
                 media=self.view.media,
-                history=bool(self.view.holders),
+                history=self.view.results > 0,
                 missing=self.unsaid,
             )
         return self.forecaster.next(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from ullage.meter.reading import Accuracy
+from ullage.meter.view import DERIVED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One main call: what was estimated before it, what was reported after, and what changed the view before it.
 
     ``actual`` and ``error`` (estimated - actual) are ``None`` for a call without usable usage.
@@ -33,88 +35,50 @@ class Step:
         return None if self.actual is None else self.estimated - self.actual
 
     @property
+    def is_inside(self) -> bool:
+        """Whether the actual lay inside the interval of the estimate."""
+        return self.actual is not None and self.low <= self.actual <= self.high
+
+    @property
     def error_percent(self) -> float | None:
         return None if self.actual is None else 100 * (self.estimated - self.actual) / self.actual
 
 
-NOTHING_COMPARED = Accuracy()
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSteps:
-    """The steps of a checkpoint: how many, the errors that count for the median, and how to read the steps."""
-
-    count: int
-    errors: Callable[[], list[float]]
-    read: Callable[[], list[Step]]
-
-
 @dataclass(slots=True)
 class Track:
-    """The steps of a session and the median of their errors. First estimates are listed but not in the median.
+    """The steps of a session and the median of their errors. First estimates are listed but not in the median."""
 
-    Of a checkpoint's steps nothing is read before it is asked for.
-    """
-
+    steps: list[Step] = field(default_factory=list)
     inside: int = 0
     compared: int = 0
     last: Step | None = None
-    accuracy: Accuracy = NOTHING_COMPARED
-    packed: list[bytes] = field(default_factory=list)
-    """Steps from the first one on as the last checkpoint packed them, for whoever writes the next one."""
-    _stored: StoredSteps | None = None
-    _steps: list[Step] = field(default_factory=list)
-    _errors: list[float] | None = None
+    accuracy: Accuracy = field(default_factory=Accuracy)
+    errors: list[float] | None = field(default=None, compare=False, metadata=DERIVED)
+    """Sizes of the errors in percent, in order; made again from the steps where it is ``None``."""
 
     @property
     def count(self) -> int:
         """How many steps there were."""
-        return len(self._steps) + (self._stored.count if self._stored else 0)
-
-    @property
-    def steps(self) -> list[Step]:
-        """All of them, oldest first."""
-        if self._stored is not None:
-            self._errors = self._sorted_errors()
-            self._steps = [*self._stored.read(), *self._steps]
-            self._stored = None
-        return self._steps
-
-    def after(self, number: int) -> list[Step]:
-        """The steps behind that one; ``number`` is not below how many are stored and unread."""
-        return self._steps[number - (self._stored.count if self._stored else 0) :]
-
-    def resume(self, stored: StoredSteps, last: list[Step]) -> None:
-        """Go on from a checkpoint: ``last`` follow the stored ones."""
-        self._stored, self._steps, self._errors = stored, last, None
+        return len(self.steps)
 
     def add(self, step: Step) -> None:
         """One more step."""
-        if step.actual is not None and step.error_percent is not None:
+        if step.error_percent is not None:
+            if self.errors is None:
+                self.errors = _sorted_errors(self.steps)
             self.last = step
-            errors = self._sorted_errors()
             if not step.first:
                 self.compared += 1
-                self.inside += step.low <= step.actual <= step.high
-                insort(errors, abs(step.error_percent))
-            self.accuracy = self._accuracy(errors)
-        self._steps.append(step)
+                self.inside += step.is_inside
+                insort(self.errors, abs(step.error_percent))
+            self.accuracy = self._accuracy(step, self.errors)
+        self.steps.append(step)
 
-    def _sorted_errors(self) -> list[float]:
-        if self._errors is None:
-            errors = self._stored.errors() if self._stored is not None else []
-            own = [step.error_percent for step in self._steps if not step.first]
-            self._errors = sorted([*errors, *(abs(error) for error in own if error is not None)])
-        return self._errors
-
-    def _accuracy(self, errors: list[float]) -> Accuracy:
+    def _accuracy(self, last: Step, errors: list[float]) -> Accuracy:
         middle = len(errors) // 2
         median = None
         if errors:
             median = errors[middle] if len(errors) % 2 else (errors[middle - 1] + errors[middle]) / 2
-        last = self.last
-        if last is None:
-            return Accuracy()
         return Accuracy(
             estimated=last.estimated,
             actual=last.actual,
@@ -124,3 +88,11 @@ class Track:
             calls=self.compared,
             inside=self.inside,
         )
+
+
+def _sorted_errors(steps: Iterable[Step]) -> list[float]:
+    errors: list[float] = []
+    for step in steps:
+        if step.error_percent is not None and not step.first:
+            errors.append(abs(step.error_percent))
+    return sorted(errors)

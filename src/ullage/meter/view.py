@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-import msgspec
-
+from ullage.errors import LedgerError
 from ullage.messages import Message, Role, ToolCallPart
 from ullage.meter import fingerprint
 from ullage.meter.breakdown import Share
 from ullage.meter.cost import TOOL_RESULTS, MessageCost
-from ullage.meter.origin import Origin
+
+
+class Origin(NamedTuple):
+    """Where in the ledger the present content of a message is.
+
+    ``seq`` is the event that brought it. ``place`` is which of that event's messages it is: 0 its only message (or the
+    summary), n the n-th of a compaction's ``replaced``. ``pruned`` are the later events that cleared parts of it.
+    """
+
+    seq: int
+    place: int = 0
+    pruned: tuple[int, ...] = ()
+
+    def after_pruning(self, seq: int) -> Origin:
+        """The origin once the event ``seq`` has cleared parts of the message."""
+        return self._replace(pruned=(*self.pruned, seq))
 
 
 class Facts(NamedTuple):
@@ -23,61 +37,39 @@ class Facts(NamedTuple):
     """The call that made it; empty where none did."""
     origin: Origin
     opening: float
-    """What it costs in a first request; only asked for before any actual."""
+    """What it costs in a first request; only needed before any call has reported its input."""
     cost: MessageCost
 
 
-class Source(Protocol):
-    """Where the entries of a checkpoint have their facts and their messages from, once they are asked for."""
-
-    def facts(self, place: int) -> Facts:
-        """What was stored of an entry."""
-        ...
-
-    def message(self, place: int) -> Message:
-        """The entry's message, read from the ledger. Raises what the ledger raises."""
-        ...
-
-
-class Entry(msgspec.Struct, eq=False, gc=False):
+class Entry:
     """One message in view. ``order`` grows with every entry made, so that it tells what an anchor covers.
 
-    An entry out of a checkpoint reads its facts when they are first asked for, and its message when that is. The
-    garbage collector need not look at entries: nothing that they hold leads back to them.
+    The content of an entry may be missing: then ``facts.origin`` says where in the ledger it is.
     """
+
+    __slots__ = ("content", "facts", "id", "order")
 
     id: str
     order: int
-    _source: Source | None = None
-    _place: int = 0
-    _facts: Facts | None = None
-    _message: Message | None = None
+    facts: Facts
+    content: Message | None
 
-    @classmethod
-    def of(cls, message: Message, cost: MessageCost, order: int, *, opening: float, origin: Origin) -> Entry:
-        """The entry of a message that is at hand."""
-        facts = Facts(message.role, message.call or "", origin, opening, cost)
-        return cls(message.id, order, None, 0, facts, message)
+    def __init__(self, id: str, order: int, facts: Facts, content: Message | None) -> None:
+        self.id = id
+        self.order = order
+        self.facts = facts
+        self.content = content
 
     def with_order(self, order: int) -> Entry:
         """The same message, entered at another time."""
-        return Entry(self.id, order, self._source, self._place, self._facts, self._message)
-
-    @property
-    def facts(self) -> Facts:
-        """What is known of it without its content."""
-        if self._facts is None:
-            assert self._source is not None, "an entry has its facts or knows where they are"
-            self._facts = self._source.facts(self._place)
-        return self._facts
+        return Entry(self.id, order, self.facts, self.content)
 
     @property
     def message(self) -> Message:
-        """The message. Raises what reading the ledger raises, where it has to be read."""
-        if self._message is None:
-            assert self._source is not None, "an entry has its message or knows where it is"
-            self._message = self._source.message(self._place)
-        return self._message
+        """The message. Raises ``LedgerError`` where its content is missing."""
+        if self.content is None:
+            raise LedgerError(f"The content of the message {self.id} was not loaded from the ledger.")
+        return self.content
 
     @property
     def cost(self) -> MessageCost:
@@ -100,6 +92,10 @@ class Entry(msgspec.Struct, eq=False, gc=False):
         return self.facts.origin
 
 
+DERIVED: Final = {"derived": True}
+"""Metadata of a dataclass field that follows from the other fields: it is made again, and need not be stored."""
+
+
 @dataclass(slots=True)
 class View:
     """The messages of the next request, in order, and the sums of their costs by row."""
@@ -107,22 +103,24 @@ class View:
     entries: dict[str, Entry] = field(default_factory=dict)
     rows: dict[str, dict[str, float]] = field(default_factory=dict)
     """Tokens by row and by name within it."""
-    touched: set[str] = field(default_factory=set)
+    touched: set[str] = field(default_factory=set, metadata=DERIVED)
     """Rows that changed since their share was made."""
-    shares: dict[str, Share] = field(default_factory=dict)
+    shares: dict[str, Share] = field(default_factory=dict, metadata=DERIVED)
     tokens: float = 0.0
     opening: float = 0.0
     media: float = 0.0
     orders: int = 0
     tool_names: dict[str, str] = field(default_factory=dict)
     """Name of the tool by call id, for results that don't say it."""
-    holders: dict[str, str] = field(default_factory=dict)
-    """Id of the message by id of the tool result part, for pruning."""
+    results: int = 0
+    """How many tool results are in view."""
     recent: dict[str, Entry] = field(default_factory=dict)
     """Entries made after the last order that ``since`` was asked for."""
-    _digest: str | None = fingerprint.EMPTY
-    """``None`` once something else than an addition has changed the view."""
-    _unrolled: list[Message] = field(default_factory=list)
+    rolled: str | None = fingerprint.EMPTY
+    """The digest of the view; ``None`` once something else than an addition has changed it."""
+
+    def __post_init__(self) -> None:
+        self.touched = set(self.rows)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -138,32 +136,17 @@ class View:
     @property
     def digest(self) -> str:
         """The rolling digest over ids and revisions of everything in view."""
-        if self._digest is None:
-            self._digest = fingerprint.of_messages(entry.message for entry in self)
-        else:
-            for message in self._unrolled:
-                self._digest = fingerprint.roll(self._digest, message)
-        self._unrolled.clear()
-        return self._digest
-
-    @property
-    def rolled(self) -> str | None:
-        """The digest, where it can be had without going through the whole view."""
-        return None if self._digest is None else self.digest
-
-    def resume(self, digest: str | None, entries: Iterable[tuple[str, Entry]], recent: Iterable[Entry]) -> None:
-        """Go on from a checkpoint with these entries, each under its id."""
-        self._digest = digest
-        self.entries = dict(entries)
-        self.recent = {entry.id: entry for entry in recent}
-        self.touched = set(self.rows)
+        if self.rolled is None:
+            self.rolled = fingerprint.of_messages(entry.message for entry in self)
+        return self.rolled
 
     def add(self, message: Message, cost: MessageCost, *, opening: float, origin: Origin) -> Entry:
         """Put a message at the end."""
         self.orders += 1
-        entry = Entry.of(message, cost, self.orders, opening=opening, origin=origin)
+        entry = _entry_of(message, cost, self.orders, opening=opening, origin=origin)
         self.entries[message.id] = self.recent[message.id] = entry
-        self._unrolled.append(message)
+        if self.rolled is not None:
+            self.rolled = fingerprint.roll(self.rolled, message)
         self._learn_names(message)
         self._count(entry, 1)
         return entry
@@ -177,11 +160,11 @@ class View:
         if not keep_order:
             self.orders += 1
         order = old.order if keep_order else self.orders
-        entry = Entry.of(message, cost, order, opening=opening, origin=origin)
+        entry = _entry_of(message, cost, order, opening=opening, origin=origin)
         self.entries[message.id] = entry
         if not keep_order or message.id in self.recent:
             self.recent[message.id] = entry
-        self._digest = None
+        self.rolled = None
         self._learn_names(message)
         self._count(entry, 1)
         return entry
@@ -191,7 +174,7 @@ class View:
         entry = self.entries.pop(message_id, None)
         self.recent.pop(message_id, None)
         if entry is not None:
-            self._digest = None
+            self.rolled = None
             self._count(entry, -1)
         return entry
 
@@ -199,12 +182,12 @@ class View:
         """Bring the entries into this order; ids that are not in view are passed over, the others follow."""
         first = {each: self.entries[each] for each in ids if each in self.entries}
         self.entries = first | {each: entry for each, entry in self.entries.items() if each not in first}
-        self._digest = None
+        self.rolled = None
 
     def put_back(self, entry: Entry) -> None:
         """An entry that had been removed is in view again, with the order it has."""
         self.entries[entry.id] = self.recent[entry.id] = entry
-        self._digest = None
+        self.rolled = None
         self._count(entry, 1)
 
     def since(self, order: int) -> list[Entry]:
@@ -225,8 +208,24 @@ class View:
             names = self.rows.setdefault(part.row, {})
             names[part.name] = names.get(part.name, 0.0) + sign * part.tokens
             self.touched.add(part.row)
-            if part.row == TOOL_RESULTS and part.name:  # other parts of a tool's message have no name
-                if sign > 0:
-                    self.holders[part.id] = entry.id
-                else:
-                    self.holders.pop(part.id, None)
+        self.results += sign * len(_results_of(entry))
+
+    def holders(self, parts: Iterable[str]) -> dict[str, set[str]]:
+        """By message in view, which of these tool results it holds. Goes through the view once."""
+        wanted = set(parts)
+        found: dict[str, set[str]] = {}
+        for entry in self:
+            held = wanted.intersection(_results_of(entry))
+            if held:
+                found[entry.id] = held
+        return found
+
+
+def _entry_of(message: Message, cost: MessageCost, order: int, *, opening: float, origin: Origin) -> Entry:
+    facts = Facts(message.role, message.call or "", origin, opening, cost)
+    return Entry(message.id, order, facts, message)
+
+
+def _results_of(entry: Entry) -> list[str]:
+    """Ids of the tool results that a message holds. Other parts of a tool's message have no name."""
+    return [part.id for part in entry.cost.parts if part.row == TOOL_RESULTS and part.name]

@@ -43,7 +43,7 @@ async def arrange(work: Work) -> None:
 def changes(work: Work) -> list[Event]:
     """Events for what the ledger has otherwise than the settings."""
     settings, meter = work.settings, work.ledger.meter
-    held = meter.request()
+    held = meter.request(messages=())
     events: list[Event] = []
     rewrites: list[str] = []
     if said := _limits(settings, work):

@@ -205,6 +205,8 @@ class Driver:
         if _is_to_call(work.ledger.loop) and lacks_limits(work):
             await self._interruptible(work, learn_limits(work))
             return None
+        if _reads_messages(work):
+            await work.ledger.load()
         step = decide(self._situation(work))
         if isinstance(step, Rest):
             await work.record_reading()
@@ -365,6 +367,13 @@ class Driver:
         for name in step.messages:
             events += [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=waiting[name])]
         await work.ledger.write(events, exact=True, durable=True)
+
+
+def _reads_messages(work: Work) -> bool:
+    """Whether deciding the next step, or performing it, looks at the messages in view: not where nothing is to do."""
+    loop = work.ledger.loop
+    has_work = bool(loop.turn or loop.queue) or loop.compact_asked is not None
+    return has_work or work.ledger.meter._fold.view.media > 0
 
 
 def _is_to_call(loop: Loop) -> bool:

@@ -11,11 +11,29 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from ullage.agent.loop import Loop, apply
+from ullage.checkpoint.contents import events_of, put_contents, removed_entries
 from ullage.errors import LeaseLost
-from ullage.events import Event
+from ullage.events import Event, Uncompacted
 from ullage.meter.meter import Meter
+from ullage.meter.view import Entry
 from ullage.store.store import Lease, Store
 from ullage.tasks import to_completion
+
+
+async def load_contents(store: Store, session: str, entries: Sequence[Entry]) -> None:
+    """Read the contents of these messages from the store, as far as they are missing."""
+    missing = [entry for entry in entries if entry.content is None]
+    if missing:
+        put_contents(missing, await store.read_these(session, events_of(missing)))
+
+
+async def load_for(event: Event, store: Store, session: str, meter: Meter) -> None:
+    """Read the contents that folding this event needs."""
+    if meter._fold.needs_content(event):
+        entries = list(meter._fold.view)
+        if isinstance(event, Uncompacted):
+            entries += removed_entries(meter._fold)
+        await load_contents(store, session, entries)
 
 
 class Ledger:
@@ -35,6 +53,8 @@ class Ledger:
         self.is_broken = False
         """An event could not be folded, so that the folds are half done: the session has to be opened again."""
         self._lock = asyncio.Lock()
+        self._is_loaded = False
+        """Whether no message in view lacks its content: those that come in later have theirs."""
 
     @property
     def held(self) -> Lease:
@@ -59,6 +79,14 @@ class Ledger:
         """Fold what others have stored since; gives how many events that were."""
         return await to_completion(self._catch_up())
 
+    async def load(self, entries: Sequence[Entry] | None = None) -> None:
+        """Read the contents of these messages in view, or of all, where they were not read yet."""
+        if self._is_loaded:
+            return
+        async with self._lock:
+            await load_contents(self.store, self.session, list(self.meter._fold.view) if entries is None else entries)
+            self._is_loaded = self._is_loaded or entries is None
+
     async def has(self, seq: int) -> bool:
         """Whether the event is folded, once a write under way has ended: what it stores is told before it is folded."""
         async with self._lock:
@@ -79,23 +107,24 @@ class Ledger:
             stored = await self.store.append(
                 self.held, events, after=self.loop.seq, exact=exact, durable=durable, ends_draft=ends_draft
             )
-            self._fold(stored)
+            await self._fold(stored)
             return not exact or len(stored) == len(events)
 
     async def _catch_up(self) -> int:
         async with self._lock:
             self._check()
             found = await self.store.read(self.session, after=self.loop.seq)
-            self._fold(found)
+            await self._fold(found)
             return len(found)
 
     def _check(self) -> None:
         if self.is_broken:
             raise RuntimeError(f"The folds of the session {self.session} are half done. Open it again.")
 
-    def _fold(self, events: Sequence[Event]) -> None:
+    async def _fold(self, events: Sequence[Event]) -> None:
         self.is_broken = True
         for event in events:
+            await load_for(event, self.store, self.session, self.meter)
             self.meter.apply(event)
             self.loop = apply(self.loop, event)
             for listener in self.listeners:

@@ -11,20 +11,25 @@ import msgspec
 
 from ullage.agent.loop import Loop, apply
 from ullage.agent.memory import LoopMemory, remember
+from ullage.checkpoint.checkpoint import Checkpoints, made_by, should_checkpoint
 from ullage.errors import UnreadableInput
 from ullage.events import Event
-from ullage.meter import snapshot
 from ullage.meter.meter import Meter
 from ullage.runtime.compactions import Compactions
 from ullage.runtime.hooks import Hook
-from ullage.runtime.ledger import Ledger
+from ullage.runtime.ledger import Ledger, load_for
 from ullage.runtime.work import Shared, Work
 from ullage.store.store import Checkpoint, Store
 
 log = logging.getLogger("ullage.runtime")
 
-MADE_BY: Final = f"runtime-2 {snapshot.MADE_BY}"
-"""Names the code that can read a session's checkpoint. Raised when ``Loop`` or ``LoopMemory`` fold otherwise."""
+VERSION: Final = "runtime-3"
+"""Raised when ``Loop`` or ``LoopMemory`` fold otherwise."""
+
+
+def written_by() -> str:
+    """Names the code that can read a session's checkpoint."""
+    return f"{VERSION} {made_by()}"
 
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,12 +49,13 @@ def pack(loop: Loop, memory: LoopMemory, meter: bytes) -> bytes:
 
 
 class Folds(NamedTuple):
-    """What a session's events come to. ``covered`` is the event up to which a checkpoint stands."""
+    """What a session's events come to. ``checkpointed`` is the last event that a checkpoint covers."""
 
     meter: Meter
     loop: Loop
     memory: LoopMemory
-    covered: int
+    checkpointed: int
+    checkpoints: Checkpoints
 
 
 async def opened(shared: Shared, session: str) -> Work:
@@ -66,7 +72,8 @@ async def opened(shared: Shared, session: str) -> Work:
         settings=settings,
         tools=shared.tools(settings),
         memory=folds.memory,
-        checkpointed=folds.covered,
+        checkpointed=folds.checkpointed,
+        checkpoints=folds.checkpoints,
         compactions=Compactions(strategies=shared.strategies),
     )
     ledger.listeners.append(work.note)
@@ -90,35 +97,37 @@ async def folded(store: Store, session: str, *, estimator: str | Callable[[str],
     """All three folds of a session, from its checkpoint where there is one that this code can read."""
     folds = await _from_checkpoint(store, session, estimator)
     if folds is None:
-        folds = Folds(Meter(estimator=estimator, session=session), Loop(), LoopMemory(), 0)
-    meter, loop, memory, covered = folds
-    for event in await store.read(session, after=covered):
+        folds = Folds(Meter(estimator=estimator, session=session), Loop(), LoopMemory(), 0, Checkpoints())
+    meter, loop, memory = folds.meter, folds.loop, folds.memory
+    for event in await store.read(session, after=folds.checkpointed):
+        await load_for(event, store, session, meter)
         meter.apply(event)
         loop = apply(loop, event)
         memory = remember(memory, event)
-    return Folds(meter, loop, memory, covered)
+    return folds._replace(loop=loop, memory=memory)
 
 
 async def _from_checkpoint(store: Store, session: str, estimator: str | Callable[[str], float]) -> Folds | None:
-    kept = await store.checkpoint(session, MADE_BY)
-    if kept is None:
+    stored = await store.checkpoint(session, written_by())
+    if stored is None:
         return None
+    checkpoints = Checkpoints()
     try:
-        end = 4 + int.from_bytes(kept.data[:4])
-        stored = _of_stored.decode(kept.data[4:end])
-        meter = Meter.restore(kept.data[end:], ledger=partial(store.read_now, session), estimator=estimator)
+        end = 4 + int.from_bytes(stored.data[:4])
+        small = _of_stored.decode(stored.data[4:end])
+        fold = checkpoints.load(stored.data[end:], estimator=estimator)
     except (msgspec.MsgspecError, UnreadableInput, UnicodeDecodeError):
         return None  # written by other code or with another estimator: the ledger is folded instead
-    return Folds(meter, stored.loop, stored.memory, kept.seq)
+    return Folds(Meter._of(fold), small.loop, small.memory, stored.seq, checkpoints)
 
 
 async def save_if_due(work: Work) -> None:
     """Store a checkpoint where enough has happened since the last one. Raises ``LeaseLost``, ``StoreUnavailable``."""
     ledger = work.ledger
-    if not snapshot.should_checkpoint(ledger.loop.seq - work.checkpointed, len(ledger.meter)):
+    if not should_checkpoint(ledger.loop.seq - work.checkpointed, len(ledger.meter)):
         return
     async with ledger.still():
         seq = ledger.loop.seq
-        data = pack(ledger.loop, work.memory, ledger.meter.snapshot())
-        await ledger.store.save_checkpoint(ledger.held, Checkpoint(seq, MADE_BY, data))
+        data = pack(ledger.loop, work.memory, work.checkpoints.save(ledger.meter._fold))
+        await ledger.store.save_checkpoint(ledger.held, Checkpoint(seq, written_by(), data))
     work.checkpointed = seq

@@ -465,7 +465,9 @@ class Session:
 
     async def meter(self) -> Meter:
         """The meter behind the readings: steps, largest items, messages in view. Not to be changed."""
-        return (await self._driving.look()).ledger.meter
+        ledger = (await self._driving.look()).ledger
+        await ledger.load()
+        return ledger.meter
 
     async def _look(self) -> Work:
         """The session's folds as they are now. Not to be changed."""
@@ -567,7 +569,7 @@ class Session:
     async def _result(self) -> Result:
         work = await self._driving.look()
         loop = work.ledger.loop
-        text = last_words(work.ledger.meter.messages)
+        text = last_words(await self.messages())
         if not is_at_rest(loop):
             return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, work.reading)
         reason = loop.paused or loop.ended

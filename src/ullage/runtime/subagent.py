@@ -60,9 +60,9 @@ async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
     agent = agent._within(work.shared.store, work.shared.client)
     child = f"{beside.session}/{beside.call_id}"
     async with agent.session(child, resume=False) as session:
-        meter = await session.meter()
-        known = await _noted(beside) if meter._fold.spend.all.calls else set()
-        await work.ledger.write([ChildStarted(call_id=beside.call_id, child=child, model=meter.request().model)])
+        fold = (await session._look()).ledger.meter._fold
+        known = await _noted(beside) if fold.spend.all.calls else set()
+        await work.ledger.write([ChildStarted(call_id=beside.call_id, child=child, model=fold.model)])
         try:
             async with background(_mirror(session, beside, known)):
                 result = await _answered(session, task)
@@ -118,13 +118,13 @@ async def _note(event: CallEnded, session: Session, beside: Beside, known: set[s
     if call in known:
         return
     known.add(call)
-    request = (await session.meter()).request()
+    fold = (await session._look()).ledger.meter._fold
     spent = CallEnded(
         call=call,
         purpose="child",
         outcome=event.outcome,
         usage=event.usage,
-        model=event.model or request.model,
-        provider=event.provider or request.provider,
+        model=event.model or fold.model,
+        provider=event.provider or fold.provider,
     )
     await beside.work.ledger.write([replace(spent, at=event.at)])

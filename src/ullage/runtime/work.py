@@ -11,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ullage.agent.memory import LoopMemory, remember
+from ullage.checkpoint.checkpoint import Checkpoints
 from ullage.context.strategies import STRATEGIES
 from ullage.context.strategy import Strategy
 from ullage.errors import ContextUnfixable
@@ -137,7 +138,8 @@ class Work:
     learns: bool = False
     """Something was learnt about a model since the session was opened."""
     checkpointed: int = 0
-    """The event up to which a checkpoint stands."""
+    """The last event that a checkpoint covers."""
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def note(self, event: Event) -> None:
         """Remember what later steps need of an event."""

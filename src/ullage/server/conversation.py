@@ -97,7 +97,7 @@ def _name_of(key: str) -> str:
 
 async def _refuse_taken(opened: Opened, name: str) -> None:
     """A person's message can't have the id of one of the agent's messages."""
-    entry = (await opened.meter())._fold.view.entries.get(name)
+    entry = (await opened._look()).ledger.meter._fold.view.entries.get(name)
     if entry is not None and entry.role != "user":
         raise CommandRefused(f"{name} is the id of a message that is not a user's: choose another one.")
 
@@ -125,7 +125,8 @@ async def list_messages(
     before: Annotated[str | None, QueryParameter(max_length=300)] = None,
 ) -> MessagePage:
     """The newest ``limit``, or those just before the message ``before``, oldest first."""
-    view = (await opened.meter())._fold.view
+    ledger = (await opened._look()).ledger
+    view = ledger.meter._fold.view
     entries = list(view)
     end = len(entries)
     if before is not None:
@@ -133,7 +134,9 @@ async def list_messages(
             raise CommandRefused(f"There is no message {before!r} in view. Read from the newest on.")
         end = [entry.id for entry in entries].index(before)
     start = max(0, end - limit)
-    messages = tuple(msgspec.Raw(encode(entry.message)) for entry in entries[start:end])
+    page = entries[start:end]
+    await ledger.load(page)
+    messages = tuple(msgspec.Raw(encode(entry.message)) for entry in page)
     return MessagePage(messages=messages, total=len(entries), before=entries[start].id if start else None)
 
 

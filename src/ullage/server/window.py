@@ -47,7 +47,7 @@ async def get_context(opened: Opened) -> Reading:
 @get("/v1/sessions/{session:str}/steps", operation_id="list_steps", summary="Estimate and actual of every call")
 async def list_steps(opened: Opened) -> Steps:
     """With the growth of the window, and the events before each call."""
-    return Steps(steps=tuple(step_lines((await opened.meter()).steps)))
+    return Steps(steps=tuple(step_lines((await opened._look()).ledger.meter.steps)))
 
 
 @get("/v1/sessions/{session:str}/largest", operation_id="list_largest", summary="The parts that cost most")

@@ -114,8 +114,8 @@ class SqliteStore:
 
         return await self._read(work)
 
-    def read_now(self, session: str, seqs: Sequence[int]) -> list[Event]:
-        return self._inside(lambda database: ledger.read_these(database, session_head(database, session), seqs))
+    async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
+        return await self._read(lambda database: ledger.read_these(database, session_head(database, session), seqs))
 
     # -- the driver --
 

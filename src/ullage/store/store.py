@@ -128,8 +128,8 @@ class Store(Protocol):
         """Events with a higher ``seq`` than ``after``, in order. Raises ``SessionNotFound``."""
         ...
 
-    def read_now(self, session: str, seqs: Sequence[int]) -> list[Event]:
-        """The events of these numbers, in order, read at once: for a checkpoint's messages when they are needed."""
+    async def read_these(self, session: str, seqs: Sequence[int]) -> list[Event]:
+        """The events of these numbers, in order. Raises ``SessionNotFound``."""
         ...
 
     # -- the driver --

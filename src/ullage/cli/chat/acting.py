@@ -162,7 +162,7 @@ class Acting:
         """Pin a message, or let a pinned one go."""
         message = await self._named(name)
         work = await self.session._look()
-        if message not in {one.id for one in work.ledger.meter.messages}:
+        if message not in work.ledger.meter._fold.view.entries:
             raise CommandRefused(f"There is no message {name} in view. /context lists them.")
         pinned = message in work.memory.pins
         await self.session.pin(message, pinned=not pinned)
@@ -184,7 +184,7 @@ class Acting:
     async def window(self) -> Window:
         """All that ``/context`` shows."""
         work = await self.session._look()
-        meter, reading = work.ledger.meter, work.reading
+        meter, reading = await self.session.meter(), work.reading
         items, request = meter.largest(LARGEST_WINDOW), meter.request()
         subject = Subject(
             reading=reading,

@@ -43,7 +43,7 @@ def ago(seconds: float) -> str:
 async def message_choices(session: Session, command: str, width: int) -> list[Choice]:
     """Messages to choose from, the newest first: what people said to rewind to, all in view to pin, all to explain."""
     work = await session._look()
-    messages = list(work.ledger.meter.messages)
+    messages = list(await session.messages())
     pins = work.memory.pins if command == "pin" else frozenset[str]()
     if command == "explain":
         seen = {event.message.id: event.message for event in await session.history() if isinstance(event, MessageAdded)}

@@ -1,4 +1,4 @@
-"""What this code makes of a small history that is always the same: code that counts otherwise gives another name."""
+"""Names how this code counts, by what it makes of a small history that is always the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ullage.events import CallEnded, CallStarted, Event, MessageAdded, SystemCha
 from ullage.messages import ImagePart, Message, ReasoningPart, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.meter import fingerprint
 from ullage.meter.fold import Fold
-from ullage.meter.forecast import Forecaster
 from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
@@ -22,17 +21,16 @@ _TEXT: Final = "Rack 12,500 l from the third cask; `pump.open(rate=0.75)` fails:
 
 
 @lru_cache(maxsize=64)
-def trial(wire: str, provider: str, model: str, estimator: str | Callable[[str], float]) -> str:
-    """Names how messages, tools and forecasts are counted for a model. Another name, other numbers. About 1 ms."""
+def estimator_fingerprint(wire: str, provider: str, model: str, estimator: str | Callable[[str], float]) -> str:
+    """Names how messages, tools and forecasts are counted for a model: another name, other numbers. About 1 ms."""
     fold = Fold(limits=Limits(), calibration=Calibration(), estimator=estimator, policy=ReasoningPolicy())
-    fold.model, fold.wire, fold.provider = model, wire, provider
-    fold.forecaster = Forecaster(wire, provider, model, estimator)
-    said: list[object] = []
+    fold.set_model(model, wire, provider)
+    numbers: list[object] = []
     for event in _history():
         fold.apply(event)
-        said += (fold.forecast(), fold.view.tokens, fold.view.opening, fold.fixed)
-    said += (fold.view.rows, fold.calibration, [entry.cost for entry in fold.view])
-    return fingerprint.digest(repr(said))
+        numbers += (fold.forecast(), fold.view.tokens, fold.view.opening, fold.fixed)
+    numbers += (fold.view.rows, fold.calibration, [entry.cost for entry in fold.view])
+    return fingerprint.digest(repr(numbers))
 
 
 def _history() -> list[Event]:
