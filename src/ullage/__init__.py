@@ -28,6 +28,7 @@ from ullage.usage import Usage
 if TYPE_CHECKING:
     from ullage.context.strategy import Strategy
     from ullage.runtime.agent import Agent
+    from ullage.runtime.config_file import user_endpoints
     from ullage.runtime.hooks import Hook
     from ullage.runtime.outcome import Result
     from ullage.runtime.session import Session
@@ -55,6 +56,7 @@ _LATER = {
     "ToolError": "ullage.tools.tool",
     "subagent": "ullage.runtime.subagent",
     "tool": "ullage.tools.functions",
+    "user_endpoints": "ullage.runtime.config_file",
 }
 """Names that are imported when they are first used: a program that only wants a Meter does not load the runtime."""
 
@@ -96,6 +98,7 @@ __all__ = [
     "events",
     "subagent",
     "tool",
+    "user_endpoints",
 ]
 
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Protocol
 
 from ullage.messages import Message, ReasoningPart, ToolCallPart, ToolResultPart
+from ullage.models.providers import canonical, provider_named
 
 Strip = Literal["none", "all", "all_but_last"]
 SentBack = Literal["yes", "no", "none", "server", "unknown"]
@@ -31,13 +32,6 @@ class ReasoningPolicy:
     include_in_context: bool = True
     strip: Strip = "none"
 
-
-CLAUDE_HOSTS: Final = frozenset({"anthropic", "bedrock", "vertex", "azure", "foundry"})
-"""Who serves Claude with signatures that the others read.
-
-https://platform.claude.com/docs/en/build-with-claude/extended-thinking#differences-in-thinking-across-model-versions
-calls them compatible across platforms.
-"""
 
 FAMILIES: Final = (
     "claude",
@@ -108,7 +102,10 @@ def same_house(data: ModelPlace, asked: ModelPlace) -> bool:
         return False
     if data.provider == asked.provider or not data.provider or not asked.provider:
         return True
-    return asked.wire == "messages" and data.provider in CLAUDE_HOSTS and asked.provider in CLAUDE_HOSTS
+    made_by, read_by = provider_named(data.provider), provider_named(asked.provider)
+    if made_by.name == read_by.name:
+        return True
+    return asked.wire == "messages" and made_by.reads_claude and read_by.reads_claude
 
 
 def is_native(data: ModelPlace | None, asked: ModelPlace) -> bool:
@@ -207,7 +204,7 @@ RULES: Final[tuple[ReasoningRule, ...]] = (
 @lru_cache(maxsize=512)
 def rule_for(wire: str, provider: str, model: str, *, stream: bool = False) -> ReasoningRule:
     """The first row of ``RULES`` that fits; the last one fits everything."""
-    wire, provider, model = wire.lower(), provider.lower(), model.lower()
+    wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
     return next(
         rule
         for rule in RULES

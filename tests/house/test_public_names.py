@@ -45,6 +45,7 @@ PUBLIC = [
     "events",
     "subagent",
     "tool",
+    "user_endpoints",
 ]
 """By hand: adding one is a promise, removing one breaks somebody."""
 

@@ -13,9 +13,10 @@ from tests.integration.test_moves import script, there_and_back
 from ullage.codec.encode import Encoded
 from ullage.codec.stream import Answer
 from ullage.messages import Message, Request
+from ullage.models.providers import Auth
 from ullage.wire.call import ask, prepare
 from ullage.wire.client import Client
-from ullage.wire.endpoints import Auth, Endpoint, Key
+from ullage.wire.endpoints import Endpoint, Key
 
 AUTH: dict[str, Auth] = {"messages": "x-api-key", "generateContent": "x-goog-api-key"}
 

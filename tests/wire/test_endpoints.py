@@ -7,25 +7,25 @@ from dataclasses import replace
 import pytest
 
 from ullage.errors import BadKey, SettingError
-from ullage.wire.endpoints import (
-    PROVIDERS,
-    Endpoint,
-    Key,
-    Provider,
-    endpoint_for,
-    full_address,
-    origin_of,
-    split_provider,
-)
+from ullage.models.endpoints import read_endpoints
+from ullage.models.providers import TABLE, Provider
+from ullage.wire.endpoints import Endpoint, Key, endpoint_for, full_address, origin_of
 
 SECRET = "sk-very-secret-0123456789"
+CALLABLE = [row for row in TABLE if row.base_url]
+OWN = read_endpoints(
+    {
+        "lab": {"base_url": "https://lab.example/llm/v1", "key_env": "LAB_API_KEY"},
+        "open": {"base_url": "http://127.0.0.1:9", "wire": "messages"},
+    }
+)
 
 
 def keys() -> dict[str, str]:
-    return {name: SECRET for one in PROVIDERS for name in one.key_env}
+    return {name: SECRET for one in TABLE for name in one.key_env}
 
 
-@pytest.mark.parametrize("provider", [one for one in PROVIDERS if one.name != "azure"], ids=lambda one: one.name)
+@pytest.mark.parametrize("provider", CALLABLE, ids=lambda one: one.name)
 def test_every_provider_is_reached_by_its_name(provider: Provider) -> None:
     name = provider.name
     endpoint, model = endpoint_for(f"{name}:some-model", environment=keys())
@@ -51,19 +51,13 @@ def test_a_provider_is_told_from_the_models_name() -> None:
         endpoint_for("my-model", environment=keys())
 
 
-def test_a_colon_of_the_models_own_stays() -> None:
-    assert split_provider("llama3.2:3b") == ("", "llama3.2:3b")
-    assert split_provider("ollama:llama3.2:3b") == ("ollama", "llama3.2:3b")
-    assert split_provider("gemini:gemini-3-pro") == ("google", "gemini-3-pro")
-
-
 def test_a_misspelled_provider_is_refused_and_the_right_one_named() -> None:
     with pytest.raises(
         SettingError, match=r"No provider is named 'antropic'\. Did you mean 'anthropic:claude-haiku-4-5'"
     ):
         endpoint_for("antropic:claude-haiku-4-5", environment={"ANTHROPIC_API_KEY": "sk-1"})
-    local, _ = endpoint_for("antropic:claude", base_url="http://127.0.0.1:1", environment={})
-    assert local.base_url.startswith("http://127.0.0.1:1")
+    with pytest.raises(SettingError, match="No provider is named 'antropic'"):
+        endpoint_for("antropic:claude", base_url="http://127.0.0.1:1", environment={})
     with pytest.raises(SettingError, match="No provider is known for 'deepseek-r1:7b'"):
         endpoint_for("deepseek-r1:7b", environment=keys())
     with pytest.raises(SettingError, match="No model is set"):
@@ -105,7 +99,7 @@ def test_a_wire_can_be_chosen() -> None:
     ],
 )
 def test_addresses_as_people_write_them(name: str, written: str, full: str) -> None:
-    provider = next(one for one in PROVIDERS if one.name == name)
+    provider = next(one for one in TABLE if one.name == name)
     assert full_address(written, provider) == full
 
 
@@ -158,4 +152,58 @@ def test_a_key_without_origins_is_bound_to_the_first_endpoint() -> None:
 @pytest.mark.parametrize("address", ["https://h:99999", "https://h:x", "http://[::1"])
 def test_an_address_that_is_none_is_said(address: str) -> None:
     with pytest.raises(SettingError, match="is no address"):
-        full_address(address, PROVIDERS[0])
+        full_address(address, CALLABLE[0])
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+@pytest.mark.parametrize("model", ["claude-via", "gemini-via", "anthropic:claude-via", "google:gemini", "my-model"])
+def test_chat_and_responses_authenticate_with_a_bearer_token_whatever_the_model_is_called(
+    wire: str, model: str
+) -> None:
+    environment = {**keys(), "ULLAGE_API_KEY": SECRET}
+    endpoint, _ = endpoint_for(model, wire=wire, base_url="http://10.0.0.1:4000", environment=environment)
+    assert endpoint.wire == wire
+    assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}
+
+
+def test_a_key_of_a_provider_does_not_go_to_a_server_whose_model_is_named_like_that_providers() -> None:
+    environment = {"ANTHROPIC_API_KEY": "sk-ant", "ULLAGE_API_KEY": "sk-own"}
+    endpoint, _ = endpoint_for("claude-via", wire="chat", base_url="http://10.0.0.1", environment=environment)
+    assert (endpoint.provider, endpoint.auth_header()) == ("", {"authorization": "Bearer sk-own"})
+
+
+def test_an_endpoint_of_ones_own_is_reached_by_its_name_with_the_key_that_is_named_beside_it() -> None:
+    environment = {**keys(), "ULLAGE_API_KEY": "sk-other", "LAB_API_KEY": SECRET}
+    endpoint, model = endpoint_for("Lab:qwen3:32b", environment=environment, endpoints=OWN)
+    assert (endpoint.provider, endpoint.wire, model) == ("lab", "chat", "qwen3:32b")
+    assert endpoint.base_url == "https://lab.example/llm/v1"
+    assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}
+    with pytest.raises(BadKey, match="is not sent to"):
+        replace(endpoint, base_url="https://elsewhere.example/v1").auth_header()
+
+
+def test_an_endpoint_without_a_key_gets_none_of_another() -> None:
+    endpoint, _ = endpoint_for("open:m", environment={**keys(), "ULLAGE_API_KEY": SECRET}, endpoints=OWN)
+    assert endpoint.wire == "messages"
+    assert endpoint.auth_header() == {"authorization": "Bearer none"}
+
+
+def test_a_missing_key_of_an_endpoint_names_its_variable_also_on_this_machine() -> None:
+    local = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9", "key_env": "LAB_API_KEY"}})
+    for endpoints in (OWN, local):
+        with pytest.raises(BadKey, match="lab needs a key: set LAB_API_KEY"):
+            endpoint_for("lab:m", environment=keys(), endpoints=endpoints)
+
+
+def test_the_key_of_an_endpoint_goes_to_no_other_base_url() -> None:
+    with pytest.raises(SettingError, match=r"lab has an address of its own \(https://lab.example"):
+        endpoint_for("lab:m", base_url="https://evil.example", environment={"LAB_API_KEY": SECRET}, endpoints=OWN)
+
+
+def test_a_provider_that_is_only_measured_is_not_sent_to() -> None:
+    with pytest.raises(SettingError, match=r"Ullage measures the requests of bedrock .* \(converse\)"):
+        endpoint_for("bedrock:anthropic.claude-sonnet-4-6-v1:0", environment=keys())
+    with pytest.raises(SettingError, match="together has no fixed address: give base_url"):
+        endpoint_for("together:m", environment=keys())
+    endpoint, _ = endpoint_for("bedrock:m", base_url="http://h", wire="chat", environment={"ULLAGE_API_KEY": SECRET})
+    assert endpoint.auth_header() == {"authorization": f"Bearer {SECRET}"}

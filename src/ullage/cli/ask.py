@@ -24,6 +24,7 @@ from ullage.events import LimitLearnt
 from ullage.messages import Message, ReasoningPart, Request, SystemBlock, TextPart, ToolCallPart, clean_text
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage.runtime.config_file import user_endpoints
 from ullage.usage import Usage
 from ullage.wire.call import Prepared, Retrying, prepare, stream
 from ullage.wire.client import Client
@@ -53,7 +54,13 @@ class Asked(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Ask, and print the answer as it comes. 0 for a whole answer, 2 otherwise. Raises ``UllageError``."""
-    endpoint, model = endpoint_for(args.model, base_url=args.base_url, wire=args.wire, environment=os.environ)
+    endpoint, model = endpoint_for(
+        args.model,
+        base_url=args.base_url,
+        wire=args.wire,
+        environment=os.environ,
+        endpoints=user_endpoints(os.environ),
+    )
     request = Request(
         wire=endpoint.wire,
         provider=endpoint.provider,

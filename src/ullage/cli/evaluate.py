@@ -38,6 +38,7 @@ from ullage.importers.regular import lines_of, open_regular
 from ullage.messages import Message, Request
 from ullage.meter.meter import Meter
 from ullage.meter.track import Step
+from ullage.models.providers import provider_named
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
 
@@ -305,7 +306,7 @@ def _call_groups(row: Row, prediction: Prediction) -> tuple[str, ...]:
     wire = str(row.get("api"))
     provider = str(row.get("provider"))
     name = {"messages": "Anthropic", "generateContent": "Gemini"}.get(wire, "others")
-    if provider in {"openai", "azure"} and wire in {"chat", "responses"}:
+    if provider_named(provider).openai_rules and wire in {"chat", "responses"}:
         name = f"OpenAI {wire}"
     return (FIRST, f"{FIRST}, {name}")
 

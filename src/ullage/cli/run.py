@@ -41,7 +41,6 @@ from ullage.runtime.approvals import Question
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
 from ullage.store.store import DraftPiece
-from ullage.wire.endpoints import endpoint_for
 
 DEMO: Final = "`ullage demo` needs none."
 
@@ -108,7 +107,7 @@ async def _check(agent: Agent, args: argparse.Namespace) -> None:
             f"Its key comes from the environment. {DEMO}"
         )
     try:
-        endpoint_for(settings.model, base_url=settings.base_url, wire=settings.wire, environment=os.environ)
+        settings.endpoint(os.environ)
     except BadKey as problem:
         raise BadKey(f"{problem} {DEMO}") from problem
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ullage.models.providers import provider_named
+
 Path = tuple[str, ...]
 
 CacheIs = Literal["inside", "outside"]
@@ -364,19 +366,9 @@ DIALECTS: dict[str, Dialect] = {
 
 UNKNOWN = "unknown"
 
-_CHAT_BY_PROVIDER = {
-    "openrouter": "openrouter",
-    "deepseek": "deepseek",
-    "xai": "xai",
-    "x-ai": "xai",
-    "mistral": "mistral",
-    "groq": "groq",
-    "litellm": "litellm",
-    "google": "gemini-chat",
-    "gemini": "gemini-chat",
-}
-
 _BY_WIRE = {
+    "chat": "openai-chat",
+    "chat(litellm)": "litellm",
     "messages": "anthropic",
     "converse": "bedrock",
     "responses": "openai-responses",
@@ -394,17 +386,9 @@ def dialect_for(wire: str, provider: str = "", model: str = "") -> str:
     A server that speaks OpenAI's chat wire is taken at its word whoever it is. ``model`` matters only behind gateways
     that pass several vendors' counts through.
     """
-    who = provider.lower()
-    if wire == "chat(litellm)":
-        return "litellm"
-    if wire == "chat":
-        if who in ("vercel", "vercel-gateway", "gateway"):
-            return "gateway-gemini" if "gemini" in model.lower() else "gateway"
-        return _CHAT_BY_PROVIDER.get(who, "openai-chat")
-    if wire == "generateContent" and who.startswith(("vertex", "google-vertex")):
-        return "vertex"
-    if wire == "responses" and who in ("xai", "x-ai"):
-        return "xai-responses"
-    if wire in DIALECTS:
-        return wire
+    own = provider_named(provider).dialects.get(wire, "")
+    if own == GATEWAY.name and "gemini" in model.lower():
+        return GATEWAY_GEMINI.name
+    if own or wire in DIALECTS:
+        return own or wire
     return _BY_WIRE.get(wire, UNKNOWN)

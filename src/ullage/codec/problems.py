@@ -32,6 +32,7 @@ from ullage.errors import (
     ServerError,
     TooManyImages,
 )
+from ullage.models.providers import provider_named
 
 LONGEST = 2_000
 """Characters of a provider's own words that are kept."""
@@ -162,7 +163,7 @@ def read_problem(
         code=_code(value),
         retry_after_s=_retry_after(lowered, value, text),
         request_id=next((lowered[name] for name in _REQUEST_IDS if name in lowered), _request_id(value)),
-        silent=not body.strip() and status in (400, 413) and provider in ("cerebras", "mistral"),
+        silent=not body.strip() and status in (400, 413) and provider_named(provider).overflows_silently,
         model=model,
     )
 

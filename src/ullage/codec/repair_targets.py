@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Final
 
 from ullage.messages import Request
-from ullage.reasoning import CLAUDE_HOSTS, family_of
+from ullage.models.providers import Provider, provider_named
+from ullage.reasoning import family_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +100,6 @@ NO_PREFILL: Final = re.compile(r"(opus|sonnet)-4[-.][6-9]|(opus|sonnet|haiku)-[5
 _SIGNED_GEMINI: Final = re.compile(r"gemini-([3-9]|\d\d|(flash|pro)(-lite)?-latest)")
 """Gemini 3 and later: https://ai.google.dev/gemini-api/docs/thought-signatures."""
 
-_REFUSES_REASONING: Final = frozenset(
-    {"groq", "cerebras", "openrouter", "mistral", "openai", "azure", "vercel", "together", "fireworks"}
-)
-"""Hosts of open models with another field for reasoning, or that refuse ``reasoning_content`` as unknown."""
-
 
 def target_of(request: Request) -> Target:
     """The rules that this request has to keep."""
@@ -115,6 +111,7 @@ def target_of(request: Request) -> Target:
 @lru_cache(maxsize=256)
 def _target(wire: str, provider: str, model: str, thinking: str) -> Target:
     family = family_of(model)
+    served_by = provider_named(provider)
     match wire:
         case "messages":
             ends = thinking in ("enabled", "adaptive") or NO_PREFILL.search(model) is not None
@@ -130,7 +127,7 @@ def _target(wire: str, provider: str, model: str, thinking: str) -> Target:
                 user_last=ends,
                 alternates=ends,
                 space_at_end=False,
-                signed_thinking=family == "claude" or provider in CLAUDE_HOSTS | {""},
+                signed_thinking=family == "claude" or not provider or served_by.reads_claude,
             )
         case "responses":
             return Target(
@@ -140,7 +137,7 @@ def _target(wire: str, provider: str, model: str, thinking: str) -> Target:
                 family=family,
                 call_ids=RESPONSES_IDS,
                 tool_names=OPENAI_NAMES,
-                sealed_reasoning=provider in ("", "openai", "azure") or family == "gpt",
+                sealed_reasoning=family == "gpt" or not provider or served_by.openai_rules,
                 item_ids=True,
             )
         case "generateContent":
@@ -159,27 +156,27 @@ def _target(wire: str, provider: str, model: str, thinking: str) -> Target:
                 signed_calls=_SIGNED_GEMINI.search(model) is not None,
             )
         case _:
-            strict = family == "mistral" or provider == "mistral"
+            strict = family == "mistral" or served_by.mistral_rules
             return Target(
                 wire=wire,
                 provider=provider,
                 model=model,
                 family=family,
-                call_ids=_chat_ids(provider, family),
+                call_ids=_chat_ids(served_by, family),
                 tool_names=OPENAI_NAMES,
                 reasoning_last=True,
                 user_last=strict,
                 alternates=strict,
                 answer_after_tools=strict,
                 every_reasoning=(
-                    family in ("deepseek", "kimi") and provider not in _REFUSES_REASONING and thinking != "disabled"
+                    family in ("deepseek", "kimi") and served_by.takes_reasoning and thinking != "disabled"
                 ),
             )
 
 
-def _chat_ids(provider: str, family: str) -> Legal:
-    if family == "mistral" or provider == "mistral":
+def _chat_ids(served_by: Provider, family: str) -> Legal:
+    if family == "mistral" or served_by.mistral_rules:
         return MISTRAL_IDS
-    if provider in ("openai", "azure") or family in ("gpt", "claude"):
+    if served_by.openai_rules or family in ("gpt", "claude"):
         return OPENAI_CHAT_IDS
     return LENIENT_IDS

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ullage.codec.dialects import DIALECTS, UNKNOWN, Dialect, Path, dialect_for
+from ullage.codec.dialects import ANTHROPIC, DIALECTS, UNKNOWN, Dialect, Path, dialect_for
 from ullage.codec.foreign import as_plain, parse_json, to_raw
 from ullage.usage import Usage
 
@@ -92,7 +92,7 @@ def stream_usage(dialect: str, objects: Iterable[object], *, complete: bool) -> 
             merged = _merge(merged, fields)
     if not seen:
         return Usage(dialect=dialect, final=complete)
-    placeholder = dialect == "anthropic" and seen == 1 and not complete
+    placeholder = dialect == ANTHROPIC.name and seen == 1 and not complete
     return normalise(dialect, merged, final=complete, placeholder=placeholder)
 
 
@@ -111,7 +111,7 @@ def sampling_passes(raw: object) -> tuple[SamplingPass, ...]:
         SamplingPass(
             str(one.get("type", "message")),
             str(one.get("model") or ""),
-            normalise("anthropic", {key: value for key, value in one.items() if key != "iterations"}),
+            normalise(ANTHROPIC.name, {key: value for key, value in one.items() if key != "iterations"}),
         )
         for one in listed
         if isinstance(one, Mapping)
@@ -292,14 +292,14 @@ class _Reading:
         """What the window held, where ``input`` is a sum over several passes; None where it is not."""
         if self.input is not None and self.passing:
             return self.input - self.passing
-        if self.row.name != "anthropic":
+        if self.row.name != ANTHROPIC.name:
             return None
         last = self.last_pass()
         return last.input if last is not None else None
 
     def context_output(self) -> int | None:
         """The answer of the last pass, where ``output`` is a sum over several; None where it is not."""
-        last = self.last_pass() if self.row.name == "anthropic" else None
+        last = self.last_pass() if self.row.name == ANTHROPIC.name else None
         return last.output if last is not None else None
 
     def last_pass(self) -> Usage | None:

@@ -15,6 +15,7 @@ from ullage.codec.overflow import MANY_IMAGES
 from ullage.context.costs import media_of
 from ullage.messages import FilePart, ImagePart, Message
 from ullage.meter.limits import lookup
+from ullage.models.providers import canonical
 
 
 class RequestLimits(NamedTuple):
@@ -30,7 +31,7 @@ class _DocumentedLimits(NamedTuple):
     ``with_files``: files count as images do.
     """
 
-    providers: tuple[str, ...]
+    provider: str
     model: str
     most_images: int | None
     most_bytes: int | None
@@ -41,8 +42,6 @@ class _DocumentedLimits(NamedTuple):
 
 _MB: Final = 1_000_000
 _NARROW: Final = 200_000
-_BEDROCK: Final = ("bedrock", "amazon-bedrock", "aws")
-_VERTEX: Final = ("vertex", "google-vertex")
 
 _CLAUDE: Final = "https://platform.claude.com/docs/en/build-with-claude/vision"
 _OWN_CLAUDE: Final = (
@@ -65,18 +64,18 @@ _MISTRAL: Final = "https://docs.mistral.ai/capabilities/vision/"
 _GROQ: Final = "https://console.groq.com/docs/vision"
 
 ROWS: Final = (
-    _DocumentedLimits(("anthropic",), "claude", 100, 32 * _MB, _OWN_CLAUDE, window=_NARROW, with_files=True),
-    _DocumentedLimits(("anthropic",), "claude", 600, 32 * _MB, _OWN_CLAUDE, with_files=True),
-    _DocumentedLimits(_BEDROCK, "claude", 100, 20 * _MB, _BEDROCK_CLAUDE, window=_NARROW, with_files=True),
-    _DocumentedLimits(_BEDROCK, "claude", 600, 20 * _MB, _BEDROCK_CLAUDE, with_files=True),
-    _DocumentedLimits(_VERTEX, "claude", 100, 30 * _MB, _VERTEX_CLAUDE, window=_NARROW, with_files=True),
-    _DocumentedLimits(_VERTEX, "claude", 600, 30 * _MB, _VERTEX_CLAUDE, with_files=True),
-    _DocumentedLimits(("openai",), r"gpt|^o[1-9]", 1_500, 512 * _MB, (_OPENAI,)),
-    _DocumentedLimits(("azure",), r"gpt-4o|gpt-4\.1", 50, None, (_AZURE,)),
-    _DocumentedLimits(("google",), r"^(?!.*image).*gemini", 3_600, 100 * _MB, (_GEMINI, _GEMINI_BYTES)),
-    _DocumentedLimits(_VERTEX, r"^(?!.*image).*gemini", 3_000, None, (_GEMINI_VERTEX,)),
-    _DocumentedLimits(("mistral",), "", 8, None, (_MISTRAL,)),
-    _DocumentedLimits(("groq",), "llama-4", 5, 4 * _MB, (_GROQ,)),
+    _DocumentedLimits("anthropic", "claude", 100, 32 * _MB, _OWN_CLAUDE, window=_NARROW, with_files=True),
+    _DocumentedLimits("anthropic", "claude", 600, 32 * _MB, _OWN_CLAUDE, with_files=True),
+    _DocumentedLimits("bedrock", "claude", 100, 20 * _MB, _BEDROCK_CLAUDE, window=_NARROW, with_files=True),
+    _DocumentedLimits("bedrock", "claude", 600, 20 * _MB, _BEDROCK_CLAUDE, with_files=True),
+    _DocumentedLimits("vertex", "claude", 100, 30 * _MB, _VERTEX_CLAUDE, window=_NARROW, with_files=True),
+    _DocumentedLimits("vertex", "claude", 600, 30 * _MB, _VERTEX_CLAUDE, with_files=True),
+    _DocumentedLimits("openai", r"gpt|^o[1-9]", 1_500, 512 * _MB, (_OPENAI,)),
+    _DocumentedLimits("azure", r"gpt-4o|gpt-4\.1", 50, None, (_AZURE,)),
+    _DocumentedLimits("google", r"^(?!.*image).*gemini", 3_600, 100 * _MB, (_GEMINI, _GEMINI_BYTES)),
+    _DocumentedLimits("vertex", r"^(?!.*image).*gemini", 3_000, None, (_GEMINI_VERTEX,)),
+    _DocumentedLimits("mistral", "", 8, None, (_MISTRAL,)),
+    _DocumentedLimits("groq", "llama-4", 5, 4 * _MB, (_GROQ,)),
 )
 """The first that fits counts. xAI takes any number (https://docs.x.ai/docs/guides/image-understanding); of Bedrock's
 other models Amazon says that it sets none itself
@@ -92,7 +91,7 @@ def request_limits(provider: str, model: str, messages: Iterable[Message] = ()) 
 
     The messages matter where files don't count among the images, and where large images may only be few.
     """
-    row = _row(provider.lower(), model.lower())
+    row = _row(canonical(provider), model.lower())
     if row is None:
         return RequestLimits()
     media = [part for message in messages for part in media_of(message)]
@@ -111,7 +110,7 @@ def _row(provider: str, model: str) -> _DocumentedLimits | None:
         return None
     for row in ROWS:
         is_wide = row.window is not None and (known.window is None or known.window > row.window)
-        if provider in row.providers and re.search(row.model, model) and not is_wide:
+        if provider == row.provider and re.search(row.model, model) and not is_wide:
             return row
     return None
 

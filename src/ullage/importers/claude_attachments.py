@@ -15,6 +15,7 @@ from ullage.importers.fields import Fields
 from ullage.importers.parts import LogParts
 from ullage.importers.rows import Rows
 from ullage.messages import Message, SystemBlock, Tool, clean_text
+from ullage.models.providers import MAKERS
 
 BlockKind = Literal["prompt", "instructions", "skills", "agents", "memory"]
 
@@ -106,7 +107,7 @@ class Attachments:
 
 
 def _parts(name: str) -> LogParts:
-    return LogParts(name, "messages", provider="anthropic")
+    return LogParts(name, "messages", provider=MAKERS["messages"])
 
 
 def _label(attachment: Fields) -> str:

@@ -40,6 +40,7 @@ from ullage.messages import (
     ToolResultPart,
     clean_text,
 )
+from ullage.models.providers import MAKERS
 from ullage.usage import Usage
 
 WIRE = "responses"
@@ -108,7 +109,7 @@ class CodexReader(Reader):
         self._has_items = False
         self._turns: list[str] = []
         """For each user turn, the message that the view ended with before it."""
-        self._provider = "openai"
+        self._provider = MAKERS[WIRE]
         self._identified = False
 
     def read(self, entry: Fields) -> None:

@@ -22,9 +22,10 @@ from ullage.importers.fields import Fields, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.messages import Message, Origin, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
+from ullage.models.providers import MAKERS
 
 WIRE = "generateContent"
-PROVIDER = "google"
+PROVIDER = MAKERS[WIRE]
 
 MASKED = "<tool_output_masked>"
 """What a masked tool result begins with: ``packages/core/src/context/toolOutputMaskingService.ts``."""

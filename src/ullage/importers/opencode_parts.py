@@ -14,20 +14,11 @@ import ullage.importers.fields as f
 from ullage.codec.bodies.parts import PartMaker, data_url
 from ullage.importers.fields import Fields
 from ullage.messages import Part, ResultContent, ToolResultPart
-
-_WIRES = {
-    "anthropic": "messages",
-    "google-vertex-anthropic": "messages",
-    "openai": "responses",
-    "azure": "responses",
-    "google": "generateContent",
-    "google-vertex": "generateContent",
-    "amazon-bedrock": "converse",
-}
-"""The wire behind a provider's id; all others speak Chat: ``packages/opencode/src/provider/provider.ts``."""
+from ullage.models.providers import WIRES, provider_named, vendors_of
 
 _GATEWAYS = frozenset({"opencode", "github-copilot", "vercel"})
-"""Providers that serve several vendors' models, each on its vendor's wire."""
+"""Providers that serve several vendors' models, each on its vendor's wire:
+``packages/opencode/src/provider/provider.ts``."""
 
 INTERRUPTED = "[Tool execution was interrupted]"
 
@@ -42,13 +33,13 @@ class Step:
 
 def wire_of(provider: str, model: str) -> str:
     """The wire a model is asked on; a gateway speaks that of the model's vendor."""
-    if provider in _GATEWAYS:
-        name = model.rpartition("/")[2]
-        vendors = {"claude": "messages", "gpt": "responses", "gemini": "generateContent"}
-        return next((wire for start, wire in vendors.items() if name.startswith(start)), "chat")
-    if provider == "amazon-bedrock" or provider not in _WIRES:
-        return _WIRES.get(provider, "chat")
-    return "messages" if model.startswith("claude") else _WIRES[provider]
+    served_by = provider_named(provider)
+    if served_by.name in _GATEWAYS:
+        vendor = next(vendors_of(model.rpartition("/")[2]), served_by)
+        return vendor.wire if vendor.wire in WIRES else "chat"
+    if served_by.wire in WIRES and served_by.wire != "chat" and model.startswith("claude"):
+        return "messages"
+    return served_by.wire or "chat"
 
 
 def steps_of(parts: list[Fields]) -> list[Step]:

@@ -21,6 +21,7 @@ from ullage.importers.parts import LogNamer
 from ullage.importers.reader import Reader
 from ullage.importers.tree import Tree
 from ullage.messages import Message, Origin, Part, ResultContent, Role, TextPart
+from ullage.models.providers import provider_named
 
 WIRES = {
     "anthropic-messages": "messages",
@@ -286,7 +287,7 @@ def _bash_text(message: Fields) -> str:
 
 def _guessed_wire(provider: str) -> str:
     """The wire of an answer without ``api``, from before pi spoke several."""
-    return {"anthropic": "messages", "google": "generateContent", "openai": "responses"}.get(provider, "chat")
+    return provider_named(provider).wire or "chat"
 
 
 def recognise(sample: list[object]) -> str:

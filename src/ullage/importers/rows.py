@@ -38,6 +38,7 @@ from ullage.events import (
 )
 from ullage.importers.regular import NEWEST_LINES
 from ullage.messages import Message, Role, SystemBlock, Tool, ToolCallPart, ToolResultPart
+from ullage.models.providers import canonical
 from ullage.usage import Usage
 
 
@@ -124,6 +125,7 @@ class Rows:
 
     def use_model(self, model: str, wire: str, provider: str) -> None:
         """The model that the following calls ask."""
+        provider = canonical(provider)
         if (model, wire, provider) == (self.model, self.wire, self.provider) or not model:
             return
         known = bool(self.model)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from ullage.models.providers import provider_named, vendors_of
+
 K = 1_000
 
 
@@ -185,59 +187,9 @@ CORRECTIONS: tuple[Correction, ...] = tuple(
     for pattern, window, input_cap, max_output in rows
 )
 
-_ALIASES = {
-    "xai": "x-ai",
-    "bedrock": "aws",
-    "bedrock-mantle": "aws",
-    "amazon-bedrock": "aws",
-    "amazon": "aws",
-    "vertex": "google",
-    "google-vertex": "google",
-    "google-vertex-anthropic": "google",
-    "vertexai": "google",
-    "gemini": "google",
-    "google-gemini": "google",
-    "google-generative-ai": "google",
-    "openai-codex": "openai",
-    "azure-openai": "azure",
-    "mistralai": "mistral",
-    "z-ai": "zai",
-    "z.ai": "zai",
-    "moonshot": "moonshotai",
-    "togetherai": "together",
-    "fireworks-ai": "fireworks",
-    "meta-llama": "meta",
-}
-
-_RELAYS = frozenset({"vercel", "vercel-gateway", "litellm", "opencode", "openrouter", "gateway", "portkey", "helicone"})
-"""Gateways that pass a request on to the vendor named in the model id."""
-
-_SELF_HOSTED = frozenset({"ollama", "vllm", "llamacpp", "llama.cpp", "lmstudio", "gpustack", "localai", "sglang"})
-"""Servers whose window is what their owner set, whatever the model could hold."""
-
-_FAMILIES = (
-    ("claude", "anthropic"),
-    ("gpt-", "openai"),
-    ("o1", "openai"),
-    ("o3", "openai"),
-    ("o4", "openai"),
-    ("chatgpt", "openai"),
-    ("codex", "openai"),
-    ("gemini", "google"),
-    ("grok", "x-ai"),
-    ("deepseek-", "deepseek"),
-    ("command", "cohere"),
-    ("kimi-", "moonshotai"),
-    ("glm-", "zai"),
-    ("mistral-", "mistral"),
-    ("magistral-", "mistral"),
-    ("codestral", "mistral"),
-    ("devstral", "mistral"),
-)
-"""Whose model it is, when nobody said who serves it. The id still has to be in that vendor's table."""
-
-_FOREIGN = {"azure": ("openai",), "google": ("anthropic",)}
-"""Clouds that serve a vendor's models under its ids and with its limits."""
+_AWS = "aws"
+_WITH_PATHS = frozenset({_AWS, "google", "azure"})
+"""Clouds whose ids may stand behind the path of a resource."""
 
 _NEVER = re.compile(r"(?!)")
 
@@ -255,7 +207,7 @@ def lookup(provider: str, model: str) -> ModelLimits | None:
 
 @lru_cache(maxsize=256)
 def _lookup(provider: str, model: str) -> ModelLimits | None:
-    if not model or provider in _SELF_HOSTED:
+    if not model or provider_named(provider).hosting == "own server":
         return None
     from ullage.models.catalogue import CatalogueRow, in_use  # the data is read when a model is first looked up
 
@@ -266,7 +218,7 @@ def _lookup(provider: str, model: str) -> ModelLimits | None:
         if row is None:
             row = catalogue.find(vendor, name)
         if correction is None:
-            bare = _bedrock_bare(name) if vendor == "aws" else name
+            bare = _bedrock_bare(name) if vendor == _AWS else name
             correction = next(
                 (one for one in CORRECTIONS if vendor in one.vendors and one.pattern.fullmatch(bare)), None
             )
@@ -285,22 +237,28 @@ def _lookup(provider: str, model: str) -> ModelLimits | None:
 
 def _candidates(provider: str, model: str) -> Iterator[tuple[str, str]]:
     """Who might list the model, and under which id, the closest first."""
-    who = _ALIASES.get(provider, provider)
+    row = provider_named(provider)
+    who = row.catalogue or row.name
     name = _shortened(model)
     prefix, _, rest = name.rpartition("/")
-    named = _ALIASES.get(prefix.rpartition("/")[2], prefix.rpartition("/")[2])
+    named = _in_catalogue(prefix.rpartition("/")[2])
     if who:
         yield who, name
-        if rest != name and who in ("aws", "google", "azure"):
+        if rest != name and who in _WITH_PATHS:
             yield who, rest
     elif _BEDROCK.match(rest):
-        yield "aws", rest
-    if named and (not who or who in _RELAYS):
+        yield _AWS, rest
+    if named and (not who or row.hosting == "gateway"):
         yield named, rest.partition(":")[0]
-    if who in _FOREIGN or (not who and not named):
-        for start, vendor in _FAMILIES:
-            if rest.startswith(start) and vendor in _FOREIGN.get(who, (vendor,)):
-                yield vendor, rest
+    if row.resells or (not who and not named):
+        for vendor in vendors_of(rest):
+            if row.resells in ("", vendor.name):
+                yield vendor.catalogue or vendor.name, rest
+
+
+def _in_catalogue(provider: str) -> str:
+    row = provider_named(provider)
+    return row.catalogue or row.name
 
 
 def _shortened(model: str) -> str:

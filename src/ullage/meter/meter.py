@@ -45,6 +45,8 @@ from ullage.meter.reading import Basis, Reading, Row, Used
 from ullage.meter.rows import Item
 from ullage.meter.track import Step
 from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
+from ullage.models.endpoints import read_endpoints
+from ullage.models.providers import NO_ENDPOINTS, read_name
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import Usage
@@ -54,30 +56,14 @@ log = logging.getLogger("ullage.meter")
 UNKNOWN_WINDOW = "The window of"
 """How the note begins that says so, for a display with words of its own."""
 
-PROVIDERS = {
-    "anthropic": "messages",
-    "openai": "responses",
-    "google": "generateContent",
-    "vertex": "generateContent",
-    "bedrock": "converse",
-    "azure": "chat",
-    "openrouter": "chat",
-    "deepseek": "chat",
-    "xai": "chat",
-    "mistral": "chat",
-    "groq": "chat",
-    "cohere": "cohere-v2",
-    "ollama": "chat",
-}
-"""Providers that may stand before a model's name (``anthropic:claude-haiku-4-5``), and the wire they usually speak."""
-
 
 class Meter:
     """What is in the window of one session, from its events or from the requests and usages of somebody's own loop.
 
-    ``model`` may name its provider (``anthropic:claude-haiku-4-5``). ``window`` is the user's word and wins over every
-    other source; ``default_window`` is used where nobody knows. ``reserve`` is kept for the answer. ``trigger`` is
-    where compaction starts, a share of the window up to 1 or tokens above; ``auto=False`` means never. ``calibration``
+    ``model`` may name its provider (``anthropic:claude-haiku-4-5``), or one of ``endpoints``, a table of the user's own
+    (docs/settings.md). ``window`` is the user's word and wins over every other source; ``default_window`` is used where
+    nobody knows. ``reserve`` is kept for the answer. ``trigger`` is where compaction starts, a share of the window up
+    to 1 or tokens above; ``auto=False`` means never. ``calibration``
     is what was learnt earlier, and ``meter.calibration`` what is known now.
 
     ``estimator`` is ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
@@ -102,8 +88,10 @@ class Meter:
         estimator: str | Callable[[str], float] = "auto",
         policy: ReasoningPolicy | None = None,
         session: str = "",
+        endpoints: Mapping[str, object] = NO_ENDPOINTS,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
+        own = read_endpoints(endpoints)
         limits = Limits(
             window=None if window is None else Limit(tokens=window, source="user"),
             reserve=reserve,
@@ -126,8 +114,8 @@ class Meter:
         self._bodies = BodyReader()
         self._has_warned = False
         if model:
-            provider, model = split_model(model, provider)
-            self._emit(SessionStarted(model=model, wire=wire or PROVIDERS.get(provider, ""), provider=provider))
+            served_by, model = read_name(model, own, provider=provider)
+            self._emit(SessionStarted(model=model, wire=wire or served_by.wire, provider=served_by.name))
 
     @classmethod
     def _of(cls, fold: Fold, *, wire: str = "", on_event: Callable[[Event], None] | None = None) -> Meter:
@@ -474,11 +462,3 @@ def _bare(part: msgspec.Struct) -> dict[str, object]:
     if "content" in fields:
         fields["content"] = [_bare(each) for each in part.content]  # type: ignore[attr-defined]
     return fields
-
-
-def split_model(model: str, provider: str = "") -> tuple[str, str]:
-    """``provider:model`` in its two halves; a colon that belongs to the model's own id is left alone."""
-    head, colon, tail = model.partition(":")
-    if colon and not provider and head in PROVIDERS:
-        return head, tail
-    return provider, model

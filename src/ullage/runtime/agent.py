@@ -56,7 +56,6 @@ from ullage.tools.result_budget import READER, read_result
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import AgentTool, ToolError
 from ullage.wire.client import Client, Timeouts
-from ullage.wire.endpoints import endpoint_for, provider_of
 
 log = logging.getLogger(__name__)
 
@@ -252,7 +251,7 @@ class Agent:
         learnt = await asyncio.to_thread(self._learnt, resolved)
         events = first_events(resolved, settings, learnt)
         self._check_settings(resolved)
-        endpoint_for(resolved.model, base_url=resolved.base_url, wire=resolved.wire, environment=self._environment)
+        resolved.endpoint(self._environment)
         with contextlib.suppress(CommandRefused):  # another process has begun it in this moment
             await store.create(session, events)
 
@@ -265,20 +264,17 @@ class Agent:
         """Whether what a session with these settings learns is worth keeping: not from a provider's simulator."""
         if self._may_learn is not None or not settings.model:
             return bool(self._may_learn) and bool(settings.model)
-        provider, _ = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
         try:
-            endpoint, _ = endpoint_for(
-                settings.model, base_url=settings.base_url, wire=settings.wire, environment=self._environment
-            )
+            endpoint, _ = settings.endpoint(self._environment)
         except BadKey:
             return False
-        return provider.local or not endpoint.is_local
+        return settings.destination().provider.hosting == "own server" or not endpoint.is_local
 
     def _learnt(self, settings: Settings) -> Calibration:
         """What earlier sessions have learnt about the model. A store of it that can't be read is done without."""
         if not self._learns(settings):
             return NOTHING
-        provider, model = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
+        provider, model = settings.destination()
         key = f"{provider.name}/{model}"
         try:
             known = CalibrationStore(self._data).read().models
@@ -347,7 +343,7 @@ def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibrat
     """What a session begins with. Raises ``SettingError`` for a model that leads nowhere."""
     if not settings.model:
         raise SettingError("No model is set: say one, as in model='anthropic:claude-haiku-4-5'.")
-    provider, model = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
+    provider, model = settings.destination()
     started = SessionStarted(
         model=model,
         wire=provider.wire,

@@ -20,7 +20,6 @@ from ullage.events import (
 from ullage.messages import Tool
 from ullage.runtime.settings import Settings
 from ullage.runtime.work import Work
-from ullage.wire.endpoints import provider_of
 
 RESOLVED = ("window", "default_window", "reserve", "trigger", "auto", "include_in_context", "strip")
 """Settings that a reading depends on: they are written down as they count, wherever they were said."""
@@ -100,7 +99,7 @@ def _server_notices(work: Work, before: Sequence[Tool], after: Sequence[Tool]) -
 
 
 def _model(settings: Settings) -> tuple[str, str, str]:
-    provider, model = provider_of(settings.model, base_url=settings.base_url, wire=settings.wire)
+    provider, model = settings.destination()
     return provider.name, provider.wire, model
 
 

@@ -162,6 +162,9 @@ BASE_URL: Final = Authority(
     is_ceiling=True,
     option="--base-url",
 )
+ENDPOINTS: Final = Authority(
+    session="never", project="never", why="decides where the conversation is sent, and with which key"
+)
 TOOLS: Final = Authority(
     session="narrower",
     project="asked",

@@ -43,7 +43,7 @@ from ullage.runtime.work import Work
 from ullage.tasks import to_completion
 from ullage.usage import Usage
 from ullage.wire.call import Retries, ask
-from ullage.wire.endpoints import Endpoint, endpoint_for
+from ullage.wire.endpoints import Endpoint
 
 SUMMARY_TRIES: Final = 2
 """How often the request of a summary is sent until an answer begins: a strategy without a model follows it."""
@@ -178,17 +178,11 @@ async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool
     """One call of a summary. Its usage is spend; what the provider does is a value for the strategy."""
     ledger, settings = work.ledger, work.settings
     call = f"{'prepare' if detached else 'summary'}-{ledger.loop.seq + 1}"
-    name = settings.summary_model or settings.model
     size = Amount(tokens=wanted.tokens, low=0, high=wanted.tokens)
     started = CallStarted(call=call, purpose=purpose, estimate=size, detached=detached)
     await ledger.write([started])
     try:
-        endpoint, model = endpoint_for(
-            name,
-            base_url=settings.base_url if name == settings.model else "",
-            wire=settings.wire if name == settings.model else "",
-            environment=work.shared.environment,
-        )
+        endpoint, model = settings.endpoint(work.shared.environment, settings.summary_model)
         request = _request(work, wanted, model, endpoint.wire, endpoint.provider)
         answer = await ask(
             request,

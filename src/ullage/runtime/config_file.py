@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from ullage.bounds import value_excess
 from ullage.directories import data_directory
 from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
+from ullage.models.providers import Provider
 from ullage.runtime.precedence import Layer, Resolved, checked, is_inside
 from ullage.runtime.toml_lines import is_too_deep
 from ullage.store.project_answers import ProjectAnswers
@@ -125,6 +127,15 @@ def read_config(path: Path, *, place: Literal["user file", "project file"] = "us
         raise SettingError(f"{path} nests tables deeper than {TOML_DEPTH} levels. Make it flatter.")
     digest = sha256(data).hexdigest()
     return checked(Layer(place=place, said=said, path=path.absolute(), text=text, digest=digest))
+
+
+def user_endpoints(environment: Mapping[str, str] | None = None) -> Mapping[str, Provider]:
+    """The endpoints that the user's own file names; no project's file is asked. Raises ``SettingError``.
+
+    ``ullage.Meter`` takes them, as ``Meter("lab:qwen3", endpoints=ullage.user_endpoints())``; an ``Agent`` has them.
+    """
+    path = user_config(os.environ if environment is None else environment)
+    return cast(Mapping[str, Provider], read_config(path).said.get("endpoints", {})) if path.is_file() else {}
 
 
 def _are_same(one: Path, other: Path) -> bool:

@@ -9,8 +9,8 @@ ceiling: what a session or any other project's file sets is narrowed as the ``Au
 ``Resolved.narrowed`` lists what does not count; ``refuse_beyond`` refuses a command that asks for it.
 
 What a layer says of one model (``[models."claude-haiku-4-5"]``) wins over what the same layer says of all. Of the
-tables ``params``, ``mcp`` and ``models`` each entry is looked up by itself. Nothing is read but links, to see
-whether one directory is inside another.
+tables ``params``, ``mcp``, ``models`` and ``endpoints`` each entry is looked up by itself. Nothing is read but links,
+to see whether one directory is inside another.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 from ullage.codec.params import owned_in, split
 from ullage.errors import SettingError
+from ullage.models.providers import Provider, read_name
 from ullage.runtime.narrowing import Beyond, of_project, of_session
 from ullage.runtime.setting_values import is_secret_name, literal_secrets
 from ullage.runtime.settings import KEYS, Place, Settings, environment_name, meaning_of, nearest, read_value
 from ullage.runtime.toml_lines import line_of
-from ullage.wire.endpoints import provider_of, split_provider
+from ullage.wire.endpoints import destination_of
 
 log = logging.getLogger(__name__)
 
 NO_SETTINGS: Final = frozenset({"ULLAGE_DATA", "ULLAGE_CONFIG", "ULLAGE_API_KEY", "ULLAGE_RECORDINGS", "ULLAGE_TOKEN"})
 """Variables that are read elsewhere: directories, a file, a key, a server's token."""
 
-_TABLES: Final = ("params", "mcp", "models")
+_TABLES: Final = ("params", "mcp", "models", "endpoints")
 _RANKS: Final[tuple[Place, ...]] = ("argument", "session", "project file", "user file", "environment")
 _ALIKE: Final = 0.8  # a foreign ULLAGE_… variable is let be; one this much like a setting's is taken for a slip
 
@@ -199,9 +200,12 @@ def _readable(layer: Layer) -> tuple[Layer, list[Narrowed]]:
 
 
 class _Spoken(NamedTuple):
-    """The model that counts and how it is reached. ``is_elsewhere``: its provider is not the operator's model's."""
+    """The model that counts, by the names a table of it may have, and how it is reached.
 
-    model: str
+    ``is_elsewhere``: its provider is not the operator's model's.
+    """
+
+    names: tuple[str, ...]
     wire: str
     is_elsewhere: bool
 
@@ -251,16 +255,17 @@ def _spoken(layers: Sequence[Layer], session_first: frozenset[str]) -> _Spoken:
     operator = [one for one in heard if one.place != "session"]
     addressed = [one for one in operator if one.place != "project file" and one.said.get("base_url")][:1]
     base_url = _first("base_url", addressed)
-    before = _provider(_first("model", [*addressed, *operator]), base_url, _first("wire", operator))
+    endpoints = _endpoints(layers)
+    before = _provider(_first("model", [*addressed, *operator]), base_url, _first("wire", operator), endpoints)
     own = next((one for one in heard if one.place == "session"), None)
     ranked = operator if own is None else _with_session(operator, own, session_first)
     model = _first("model", ranked)
-    now = _provider(model, base_url, _first("wire", ranked))
+    now = _provider(model, base_url, _first("wire", ranked), endpoints)
     owner = before.name or (base_url and SERVER)
     is_elsewhere = bool(owner and now.name and owner != now.name)
     if is_elsewhere:
-        now = _provider(model, "", _first("wire", [one for one in ranked if one.place == "session"]))
-    return _Spoken(model, now.wire, is_elsewhere)
+        now = _provider(model, "", _first("wire", [one for one in ranked if one.place == "session"]), endpoints)
+    return _Spoken(_names_of(model, endpoints), now.wire, is_elsewhere)
 
 
 def _with_session(others: Sequence[Layer], own: Layer, first: Collection[str]) -> list[Layer]:
@@ -270,7 +275,7 @@ def _with_session(others: Sequence[Layer], own: Layer, first: Collection[str]) -
     return [above, *_ranked([*others, below])]
 
 
-SERVER: Final = "server"
+SERVER: Final = "(server)"
 """Stands for the provider of a model that names none: whoever answers at the operator's address."""
 
 
@@ -279,12 +284,21 @@ class _Reached(NamedTuple):
     wire: str
 
 
-def _provider(model: str, base_url: str, wire: str) -> _Reached:
+def _endpoints(layers: Iterable[Layer]) -> dict[str, Provider]:
+    """The endpoints that the operator names, the highest rank first among those of one name."""
+    found: dict[str, Provider] = {}
+    for layer in layers:
+        if layer.place not in ("session", "project file"):
+            found = {**cast(Mapping[str, Provider], layer.said.get("endpoints", {})), **found}
+    return found
+
+
+def _provider(model: str, base_url: str, wire: str, endpoints: Mapping[str, Provider]) -> _Reached:
     """The provider's name (``SERVER`` for one without) and wire; both empty for a model that leads nowhere."""
     if not model:
         return _Reached("", "")
     try:
-        provider, _ = provider_of(model, base_url=base_url, wire=wire)
+        provider, _ = destination_of(model, base_url=base_url, wire=wire, endpoints=endpoints)
     except SettingError:
         return _Reached("", "")
     return _Reached(provider.name or SERVER, provider.wire)
@@ -315,7 +329,7 @@ def _merged_layers(layers: Sequence[Layer], spoken: _Spoken) -> tuple[dict[str, 
     sources: dict[str, Source] = {}
     for layer in reversed(layers):
         is_operator = layer.place not in ("session", "project file") or layer.is_agreed
-        for said, table in _said_of(layer, spoken.model):
+        for said, table in _said_of(layer, spoken.names):
             for key, given in said.items():
                 value = _only_open(given, spoken.wire) if key == "params" and not is_operator else given
                 found[key] = _merged(key, found.get(key), value) if key in _TABLES else value
@@ -327,18 +341,22 @@ def _only_open(params: object, wire: str) -> dict[str, object]:
     return split(cast(Mapping[str, object], params), wire).open
 
 
-def _said_of(layer: Layer, model: str) -> Iterator[tuple[Mapping[str, object], str]]:
+def _said_of(layer: Layer, names: Iterable[str]) -> Iterator[tuple[Mapping[str, object], str]]:
     """What the layer says of all models, then what it says of this one, by its bare and by its full name."""
     yield layer.said, ""
     tables = layer.said.get("models")
     if isinstance(tables, Mapping):
-        for name in _names_of(model):
+        for name in names:
             if name in tables:
                 yield tables[name], name
 
 
-def _names_of(model: str) -> tuple[str, ...]:
-    bare = split_provider(model)[1]
+def _names_of(model: str, endpoints: Mapping[str, Provider]) -> tuple[str, ...]:
+    """What a table of one model may be called: the model's name without and with its provider."""
+    try:
+        bare = read_name(model, endpoints).model
+    except SettingError:
+        return (model,)
     return (bare,) if bare == model else (bare, model)
 
 

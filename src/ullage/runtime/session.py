@@ -61,7 +61,6 @@ from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
 from ullage.tokens.calibration import Calibration
 from ullage.tools.outputs import as_picture
-from ullage.wire.endpoints import provider_of
 
 log = logging.getLogger("ullage.runtime")
 
@@ -410,7 +409,7 @@ class Session:
         work = await self._driving.look()
         after = self._open.commanded(settings, work.ledger.loop.settings, changed=work.changed)
         if "model" in settings and after.model:
-            provider_of(after.model, base_url=after.base_url, wire=after.wire)
+            after.destination()
         plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
         await self._command(SettingsChanged(settings=plain))
 

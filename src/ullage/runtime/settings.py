@@ -21,12 +21,14 @@ from ullage.codec.encode.blocks import Effort, Options
 from ullage.context.rules import KEEP
 from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError
+from ullage.models.endpoints import read_endpoints
+from ullage.models.providers import WIRES, Provider
 from ullage.reasoning import ReasoningPolicy, Strip
 from ullage.runtime import authority
 from ullage.runtime import setting_values as values
 from ullage.runtime.authority import Authority
 from ullage.runtime.setting_values import McpServer, Reader
-from ullage.wire.endpoints import WIRES
+from ullage.wire.endpoints import Destination, Endpoint, destination_of, endpoint_for
 
 Place = Literal["argument", "session", "user file", "project file", "environment"]
 """Where a setting may be said, highest rank first; a project's file wins over the user's."""
@@ -97,6 +99,10 @@ class Settings:
         said="the provider's usual one",
         who=authority.CHOICE,
     )
+    endpoints: Mapping[str, Provider] = _setting(
+        {}, "servers of your own by name: `base_url`, `wire`, `key_env`, `auth`; their models are `NAME:model`",
+        read_endpoints, who=authority.ENDPOINTS,
+    )  # fmt: skip
     system: str = _setting("", "the system prompt", values.text)
     instructions: tuple[str, ...] = _setting(
         (), "instruction files that are read from the root and put behind the system prompt, such as `AGENTS.md`",
@@ -328,6 +334,25 @@ class Settings:
                 f"near_limit_off={self.near_limit_off} must be below near_limit={self.near_limit}: "
                 "else the status would change with every token. Set both."
             )
+
+    def destination(self, model: str = "") -> Destination:
+        """Who is asked for a model, by default for the one that is set. Raises ``SettingError``."""
+        return destination_of(model or self.model, base_url=self.base_url, wire=self.wire, endpoints=self.endpoints)
+
+    def endpoint(self, environment: Mapping[str, str], model: str = "") -> tuple[Endpoint, str]:
+        """Where a model is reached and its own name there. Raises ``SettingError`` and ``BadKey``.
+
+        The address and the wire that are set belong to the model that is set: another one (a summary's) is reached by
+        its own name alone.
+        """
+        is_own = model in ("", self.model)
+        return endpoint_for(
+            model or self.model,
+            base_url=self.base_url if is_own else "",
+            wire=self.wire if is_own else "",
+            environment=environment,
+            endpoints=self.endpoints,
+        )
 
     @property
     def policy(self) -> ReasoningPolicy:

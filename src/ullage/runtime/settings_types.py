@@ -19,6 +19,7 @@ class AgentSettings(TypedDict, total=False):
 
     base_url: str | None
     wire: str | None
+    endpoints: Mapping[str, Mapping[str, object]] | None
     instructions: Sequence[str] | None
     params: Mapping[str, object] | None
     max_output: int | None

@@ -31,6 +31,7 @@ from ullage.events import (
     TurnPaused,
     TurnStarted,
 )
+from ullage.models.providers import canonical, provider_named
 from ullage.runtime.hooks import Hook
 
 if TYPE_CHECKING:
@@ -39,16 +40,6 @@ if TYPE_CHECKING:
 NAME: Final = "ullage"
 
 NANOSECONDS: Final = 1_000_000_000
-
-PROVIDERS: Final[Mapping[str, str]] = {
-    "google": "gcp.gemini",
-    "vertex": "gcp.vertex_ai",
-    "azure": "azure.ai.openai",
-    "bedrock": "aws.bedrock",
-    "xai": "x_ai",
-    "mistral": "mistral_ai",
-}
-"""Providers whose name in the conventions is not ours."""
 
 STOPS: Final[Mapping[str, str]] = {"tool_calls": "tool_call", "refused": "content_filter"}
 """Reasons to stop whose name in the conventions is not ours."""
@@ -148,7 +139,7 @@ class Telemetry(Hook):
         if event.purpose == "child":
             return  # the child's own session has its span
         made = event.fingerprint or Fingerprint()
-        model, provider = made.model, PROVIDERS.get(made.endpoint, made.endpoint)
+        model, provider = made.model, provider_named(made.endpoint).telemetry or canonical(made.endpoint)
         attributes: _Attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": model,

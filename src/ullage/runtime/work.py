@@ -50,7 +50,7 @@ from ullage.tools.mcp import McpServer
 from ullage.tools.tool import AgentTool
 from ullage.usage import Usage
 from ullage.wire.client import Client
-from ullage.wire.endpoints import Endpoint, endpoint_for
+from ullage.wire.endpoints import Endpoint
 
 KEPT: Final = "kept:"
 """How the source of a part begins whose bytes lie beside the session, under the handle that follows."""
@@ -160,10 +160,7 @@ class Work:
 
         Raises ``BadKey``, ``SettingError``.
         """
-        settings = settings or self.settings
-        return endpoint_for(
-            settings.model, base_url=settings.base_url, wire=settings.wire, environment=self.shared.environment
-        )[0]
+        return (settings or self.settings).endpoint(self.shared.environment)[0]
 
     @property
     def root(self) -> Path:

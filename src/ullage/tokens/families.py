@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from ullage.models.providers import canonical
 from ullage.tokens import constants as c
 from ullage.tokens.constants import Answering, Framing
 
@@ -167,7 +168,7 @@ ROWS: Final[tuple[FamilyRow, ...]] = (
 @lru_cache(maxsize=512)
 def family_for(wire: str, provider: str, model: str) -> Family:
     """The family of a model as served by a provider over a wire; ``GENERIC`` for one that no row knows."""
-    wire, provider, model = wire.lower(), provider.lower(), model.lower()
+    wire, provider, model = wire.lower(), canonical(provider).lower(), model.lower()
     for row in ROWS:
         if re.search(row.model, model) and re.search(row.wire, wire) and re.search(row.provider, provider):
             return row.family

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from ullage.messages import FilePart, ImagePart
+from ullage.models.providers import canonical
 
 
 class Size(NamedTuple):
@@ -234,8 +235,9 @@ _ROWS: Final = (
 def media_rule_for(wire: str, provider: str, model: str) -> MediaRule:
     """How a model behind a wire charges media."""
     lowered = model.lower()
+    served_by = canonical(provider)
     for row in _ROWS:
-        if row.wire in {"", wire} and row.provider in {"", provider} and row.compiled.search(lowered):
+        if row.wire in {"", wire} and row.provider in {"", served_by} and row.compiled.search(lowered):
             return row.rule
     return _OTHER
 

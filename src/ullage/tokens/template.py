@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from ullage.models.providers import canonical
+
 Style = Literal["json", "typescript", "words", "declaration"]
 """The form in which declarations reach the model (``ullage.tokens.schemas``)."""
 
@@ -222,7 +224,7 @@ _PALMYRA: Final = _OPEN._replace(base=28.5, message=4, tools=_OPEN_TOOLS._replac
 _TITAN: Final = _OPEN._replace(base=3, message=0, n=5)
 
 _STUDIO: Final = _only("google")
-_VERTEX_LIKE: Final = _only("vertex", "vercel-gateway", "openrouter")
+_VERTEX_LIKE: Final = _only("vertex", "vercel", "openrouter")
 
 _ROWS: Final = (
     # Claude, wherever it is served
@@ -291,7 +293,7 @@ _ROWS: Final = (
     _TemplateRow(_CHAT, r"gpt|davinci|chatgpt"),
     _TemplateRow(_RESPONSES, r"", wires=_only("responses"), providers=_only("openai", "azure")),
     _TemplateRow(_CHAT, r"", providers=_only("openai", "azure")),
-    _TemplateRow(_OPEN, r"", providers=_only("ollama", "vllm", "llamacpp", "lmstudio")),
+    _TemplateRow(_OPEN, r"", providers=_only("ollama", "vllm", "llama.cpp", "lmstudio")),
 )
 UNKNOWN: Final = _OPEN._replace(text=1.05, stratum="unknown")
 """For whatever no row fits: the generic framing of a chat template, and the widest interval."""
@@ -305,4 +307,5 @@ PLAIN: Final = Template(0, 0, ToolRule("json"), stratum="unknown")
 def template_for(wire: str, provider: str, model: str) -> Template:
     """The framing of a model behind a wire at a provider; ``UNKNOWN`` where nothing is known."""
     lowered = model.lower()
-    return next((row.template for row in _ROWS if row.fits(wire, provider, lowered)), UNKNOWN)
+    served_by = canonical(provider)
+    return next((row.template for row in _ROWS if row.fits(wire, served_by, lowered)), UNKNOWN)

@@ -19,6 +19,7 @@ import msgspec
 from ullage.codec.raw import is_dense, parse_object
 from ullage.envelope import LIST_BYTES
 from ullage.errors import ProviderError
+from ullage.models.providers import provider_named
 from ullage.wire.client import Client, Post
 from ullage.wire.endpoints import Endpoint
 
@@ -52,7 +53,7 @@ async def limits(endpoint: Endpoint, model: str, *, client: Client) -> Model:
 
     Ollama and llama.cpp say it at addresses of their own: what the server runs with, not what the model could hold.
     """
-    if endpoint.provider == "ollama":
+    if provider_named(endpoint.provider).describes_models:
         return await _ollama(endpoint, model, client)
     found = next((one for one in await models(endpoint, client=client) if one.name == model), None)
     if found is not None and found.window is not None:

@@ -1,20 +1,26 @@
-"""Where a model is reached: providers as configuration, keys from the environment and nowhere else."""
+"""Where a model is reached, with a key from the environment and from nowhere else."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from ullage.errors import BadKey, SettingError
-
-Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"]
-"""How a key is sent: ``Authorization: Bearer …``, or a header of that name."""
-
-WIRES: Final = ("messages", "responses", "chat", "generateContent")
+from ullage.models.providers import (
+    NO_ENDPOINTS,
+    OWN_AUTH,
+    TABLE,
+    UNNAMED,
+    WIRES,
+    Auth,
+    Provider,
+    check_wire,
+    read_name,
+    vendors_of,
+)
 
 
 class Key:
@@ -61,128 +67,6 @@ class Key:
         raise TypeError("A key is not written anywhere.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
-    """What is known of a provider. ``key_env`` and ``url_env`` are tried in order; ``local`` needs no key."""
-
-    name: str
-    wire: str
-    base_url: str
-    key_env: tuple[str, ...] = ()
-    url_env: tuple[str, ...] = ()
-    auth: Auth = "bearer"
-    local: bool = False
-
-
-PROVIDERS: Final[tuple[Provider, ...]] = (
-    Provider(
-        name="anthropic",
-        wire="messages",
-        base_url="https://api.anthropic.com/v1",
-        key_env=("ANTHROPIC_API_KEY",),
-        url_env=("ANTHROPIC_BASE_URL",),
-        auth="x-api-key",
-    ),
-    Provider(
-        name="openai",
-        wire="responses",
-        base_url="https://api.openai.com/v1",
-        key_env=("OPENAI_API_KEY",),
-        url_env=("OPENAI_BASE_URL",),
-    ),
-    Provider(
-        name="google",
-        wire="generateContent",
-        base_url="https://generativelanguage.googleapis.com/v1beta",
-        key_env=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        url_env=("GOOGLE_GEMINI_BASE_URL",),
-        auth="x-goog-api-key",
-    ),
-    # https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle: v1 needs no api-version.
-    Provider(
-        name="azure",
-        wire="responses",
-        base_url="",
-        key_env=("AZURE_OPENAI_API_KEY",),
-        url_env=("AZURE_OPENAI_ENDPOINT",),
-        auth="api-key",
-    ),
-    Provider(
-        name="openrouter",
-        wire="chat",
-        base_url="https://openrouter.ai/api/v1",
-        key_env=("OPENROUTER_API_KEY",),
-        url_env=("OPENROUTER_BASE_URL",),
-    ),
-    Provider(
-        name="deepseek",
-        wire="chat",
-        base_url="https://api.deepseek.com/v1",
-        key_env=("DEEPSEEK_API_KEY",),
-        url_env=("DEEPSEEK_BASE_URL",),
-    ),
-    Provider(
-        name="xai", wire="chat", base_url="https://api.x.ai/v1", key_env=("XAI_API_KEY",), url_env=("XAI_BASE_URL",)
-    ),
-    Provider(
-        name="groq",
-        wire="chat",
-        base_url="https://api.groq.com/openai/v1",
-        key_env=("GROQ_API_KEY",),
-        url_env=("GROQ_BASE_URL",),
-    ),
-    Provider(
-        name="mistral",
-        wire="chat",
-        base_url="https://api.mistral.ai/v1",
-        key_env=("MISTRAL_API_KEY",),
-        url_env=("MISTRAL_BASE_URL",),
-    ),
-    Provider(
-        name="moonshot",
-        wire="chat",
-        base_url="https://api.moonshot.ai/v1",
-        key_env=("MOONSHOT_API_KEY",),
-        url_env=("MOONSHOT_BASE_URL",),
-    ),
-    Provider(
-        name="ollama",
-        wire="chat",
-        base_url="http://127.0.0.1:11434/v1",
-        key_env=("OLLAMA_API_KEY",),
-        url_env=("OLLAMA_HOST",),
-        local=True,
-    ),
-    Provider(
-        name="vllm",
-        wire="chat",
-        base_url="http://127.0.0.1:8000/v1",
-        key_env=("VLLM_API_KEY",),
-        url_env=("VLLM_BASE_URL",),
-        local=True,
-    ),
-    Provider(
-        name="llama.cpp",
-        wire="chat",
-        base_url="http://127.0.0.1:8080/v1",
-        key_env=("LLAMA_API_KEY",),
-        url_env=("LLAMA_BASE_URL",),
-        local=True,
-    ),
-)
-
-_BY_NAME: Final = {one.name: one for one in PROVIDERS} | {
-    "gemini": next(one for one in PROVIDERS if one.name == "google"),
-    "llamacpp": next(one for one in PROVIDERS if one.name == "llama.cpp"),
-}
-_GUESSES: Final = (
-    (re.compile(r"claude"), "anthropic"),
-    (re.compile(r"gemini"), "google"),
-    (re.compile(r"^(gpt-|o[1-9]|codex|chatgpt)"), "openai"),
-    (re.compile(r"^deepseek-(chat|reasoner|v\d|flash|pro)"), "deepseek"),
-    (re.compile(r"^grok"), "xai"),
-    (re.compile(r"^(mistral|magistral|devstral|codestral|ministral)"), "mistral"),
-)
 _VERSION: Final = re.compile(r"v\d+(alpha|beta)?\d*")
 _DEFAULT_VERSION: Final = {"generateContent": "v1beta"}
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1", "0.0.0.0", "host.docker.internal"})
@@ -228,86 +112,97 @@ class Endpoint:
         return dict.fromkeys(self.auth_header(), "(hidden)")
 
 
-_ALIKE: Final = 0.9
-"""``difflib``'s ratio above which a provider counts as misspelled: ``antropic`` has 0.94; ``mixtral``, a model,
-has 0.86 to ``mistral``."""
+class Destination(NamedTuple):
+    """Who is asked for a model, with the wire that is spoken, and the model's own name there."""
 
-
-def split_provider(name: str) -> tuple[str, str]:
-    """``provider:model`` in its halves; the first is empty where the name begins with no provider we know.
-
-    A colon that belongs to the model (``llama3.2:3b``) is left alone.
-    """
-    head, colon, tail = name.partition(":")
-    if colon and tail and head.lower() in _BY_NAME:
-        return _BY_NAME[head.lower()].name, tail
-    return "", name
-
-
-def _misspelled(model: str) -> str:
-    """The model with the provider that its name nearly begins with; empty where it names one, or nothing alike."""
-    head, colon, tail = model.partition(":")
-    if not colon or head.lower() in _BY_NAME:
-        return ""
-    alike = difflib.get_close_matches(head.lower(), _BY_NAME, n=1, cutoff=_ALIKE)
-    return f"{_BY_NAME[alike[0]].name}:{tail}" if alike else ""
+    provider: Provider
+    model: str
 
 
 def endpoint_for(
-    model: str, *, base_url: str = "", wire: str = "", environment: Mapping[str, str] | None = None
+    model: str,
+    *,
+    base_url: str = "",
+    wire: str = "",
+    environment: Mapping[str, str] | None = None,
+    endpoints: Mapping[str, Provider] = NO_ENDPOINTS,
 ) -> tuple[Endpoint, str]:
     """The endpoint that ``provider:model`` names, and the model's own name there.
 
-    Without a provider it is told from the model's name; with ``base_url`` and neither, it is an OpenAI-compatible
-    server. ``environment`` holds keys and addresses (``os.environ``). Raises ``SettingError`` for a name that leads
-    nowhere, ``BadKey`` when a key is needed and not there: it names the variable.
+    ``environment`` holds keys and addresses (``os.environ``), ``endpoints`` are the user's own, by name. Raises
+    ``SettingError`` as ``destination_of`` does, for a provider without an address, and for ``base_url`` beside an
+    endpoint that has its own; ``BadKey`` when a key is needed and not there: it names the variable.
     """
     environment = {} if environment is None else environment
-    provider, bare = provider_of(model, base_url=base_url, wire=wire)
+    provider, bare = destination_of(model, base_url=base_url, wire=wire, endpoints=endpoints)
+    if base_url and provider.name in endpoints:
+        raise SettingError(
+            f"{provider.name} has an address of its own ({provider.base_url}), and its key goes nowhere else: "
+            "leave base_url out."
+        )
+    if provider.wire not in WIRES:
+        raise SettingError(
+            f"Ullage measures the requests of {provider.name} and can't send on its wire ({provider.wire}). "
+            "Give the address of a gateway with base_url and its wire with wire."
+        )
     address = base_url or _first(provider.url_env, environment) or provider.base_url
     if not address:
-        raise SettingError(f"{provider.name} has no fixed address: set {provider.url_env[0]}, or give base_url.")
+        ways = [f"set {name}" for name in provider.url_env[:1]] + ["give base_url"]
+        raise SettingError(f"{provider.name} has no fixed address: {', or '.join(ways)}.")
+    variables = provider.key_env
+    if provider.needs_key and not variables:
+        variables = UNNAMED.key_env[:1]
     endpoint = Endpoint(
         provider=provider.name,
         wire=provider.wire,
         base_url=full_address(address, provider),
         auth=provider.auth,
-        key=Key(_first(provider.key_env, environment), origins=_origins(provider, base_url, environment)),
+        key=Key(_first(variables, environment), origins=_origins(provider, base_url, environment)),
     )
-    if not endpoint.key and endpoint.is_local:  # servers on this machine ignore the key, or want some, whatever it is
-        return replace(endpoint, key=Key("none")), bare
-    if endpoint.key or provider.local:
+    if endpoint.key:
         return endpoint, bare
-    raise BadKey(f"{provider.name} needs a key: set {' or '.join(provider.key_env)} in the environment.")
+    if provider.needs_key and (provider.name in endpoints or not endpoint.is_local):
+        raise BadKey(f"{provider.name} needs a key: set {' or '.join(variables)} in the environment.")
+    if endpoint.is_local:  # servers on this machine ignore the key, or want some, whatever it is
+        return replace(endpoint, key=Key("none")), bare
+    return endpoint, bare
 
 
-def provider_of(model: str, *, base_url: str = "", wire: str = "") -> tuple[Provider, str]:
-    """The provider that ``provider:model`` names, with the wire that is to be spoken, and the model's own name there.
+def destination_of(
+    model: str, *, base_url: str = "", wire: str = "", endpoints: Mapping[str, Provider] = NO_ENDPOINTS
+) -> Destination:
+    """Who ``provider:model`` names, with the wire that is to be spoken, and the model's own name there.
 
-    Raises ``SettingError`` as ``endpoint_for`` does; needs no key.
+    Without a provider it is told from the model's name. With ``base_url`` only Anthropic and Google are, whose wires
+    are their own, and only on their wire: anything else there is an OpenAI-compatible server. Raises ``SettingError``
+    for a name that leads nowhere and for an unknown wire.
     """
-    name, bare = split_provider(model)
-    if not name:
-        name = next((guess for pattern, guess in _GUESSES if pattern.search(bare.lower())), "")
-        if base_url and name not in ("anthropic", "google"):
-            name = ""
-    if not base_url and (meant := _misspelled(model)):
-        raise SettingError(f"No provider is named {model.partition(':')[0]!r}. Did you mean {meant!r}?")
-    if not name and not base_url:
-        known = ", ".join(f"{one.name}:…" for one in PROVIDERS)
-        if not model:
-            raise SettingError(f"No model is set. Name one with its provider ({known}).")
-        raise SettingError(
-            f"No provider is known for {model!r}. Name one ({known}), or give its address with base_url."
-        )
-    if wire and wire not in WIRES:
-        raise SettingError(f"There is no wire {wire!r}; known are: {', '.join(WIRES)}.")
-    provider = _BY_NAME.get(name) or Provider(
-        name="", wire="chat", base_url=base_url, key_env=("ULLAGE_API_KEY", "OPENAI_API_KEY"), local=True
-    )
+    if not model:
+        raise SettingError(f"No model is set. Name one with its provider ({_examples(endpoints)}).")
     if wire:
-        provider = replace(provider, wire=wire)
-    return provider, bare
+        check_wire(wire)
+    provider, bare = read_name(model, endpoints)
+    found = provider if provider.name else _guessed(bare, base_url, wire)
+    if found is None:
+        raise SettingError(
+            f"No provider is known for {model!r}. Name one ({_examples(endpoints)}), or give its address with base_url."
+        )
+    spoken = wire or found.wire
+    return Destination(replace(found, wire=spoken, auth=found.auth_on(spoken)), bare)
+
+
+def _guessed(model: str, base_url: str, wire: str) -> Provider | None:
+    """Who is meant by a model's name without a provider."""
+    if not base_url:
+        return next(vendors_of(model), None)
+    for vendor in vendors_of(model):
+        if vendor.auth in OWN_AUTH and wire in ("", vendor.wire):
+            return vendor
+    return UNNAMED
+
+
+def _examples(endpoints: Mapping[str, Provider]) -> str:
+    return ", ".join(f"{name}:…" for name in [*endpoints, *(row.name for row in TABLE if row.base_url or row.url_env)])
 
 
 def full_address(address: str, provider: Provider) -> str:
@@ -325,9 +220,9 @@ def full_address(address: str, provider: Provider) -> str:
     segments = [one for one in parts.path.split("/") if one]
     if any(_VERSION.fullmatch(one) for one in segments):
         return address
-    if provider.name == "azure" and "openai" not in segments:
-        return f"{address}/openai/v1"
-    if segments and provider.wire in ("chat", "responses") and provider.name != "azure":
+    if provider.url_path and provider.url_path not in segments:
+        return f"{address}/{provider.url_path}/v1"
+    if segments and provider.wire in ("chat", "responses") and not provider.url_path:
         return address  # a gateway with paths of its own
     return f"{address}/{_DEFAULT_VERSION.get(provider.wire, 'v1')}"
 

@@ -12,10 +12,10 @@ from tests.cli.chat.terminal import HIDDEN, scenario
 from tests.server.served import Process
 from ullage.cli.chat.simulated import MODEL, WINDOW, simulated
 from ullage.errors import SettingError, UllageError
+from ullage.models.providers import TABLE
 from ullage.runtime.agent import Agent
 from ullage.store.calibration import CalibrationStore
 from ullage.store.sqlite import SqliteStore
-from ullage.wire.endpoints import PROVIDERS
 
 
 @pytest.fixture
@@ -144,13 +144,13 @@ def test_files_of_a_named_root_are_read_instead_of_the_invented_ones(tmp_path: P
 
 
 def test_with_a_simulator_no_real_provider_can_be_reached(data: Path) -> None:
-    users = {name: f"https://real.example/{name}" for one in PROVIDERS for name in (*one.key_env, *one.url_env)}
+    users = {name: f"https://real.example/{name}" for one in TABLE for name in (*one.key_env, *one.url_env)}
     others = {"ULLAGE_BASE_URL": "https://real.example", "ULLAGE_API_KEY": "real", "HOME": "/h"}
     with simulated() as simulator:
         held = simulator.within({**users, **others})
         assert not any("real.example" in value or value == "real" for value in held.values())
         assert held["HOME"] == "/h"
-        for provider in PROVIDERS:
+        for provider in TABLE:
             for name in provider.url_env:
                 assert held[name].startswith("http://127.0.0.1:")
 

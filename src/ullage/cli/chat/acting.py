@@ -25,7 +25,6 @@ from ullage.runtime.copying import fork
 from ullage.runtime.session import Session
 from ullage.store.export import export_file
 from ullage.store.store import Store
-from ullage.wire.endpoints import endpoint_for
 
 LARGEST_WINDOW = 10_000_000
 """More parts than any view has: all of them are wanted."""
@@ -126,7 +125,7 @@ class Acting:
         if not name:
             return said(f"The model is {own.get('model', settings.model)}. /model PROVIDER:MODEL takes another.")
         try:
-            endpoint_for(name, base_url=settings.base_url, wire=settings.wire, environment=self._environment)
+            work.shared.commanded({"model": name}, own, changed=work.changed).endpoint(self._environment)
         except BadKey as problem:
             await self.session.set(model=name)
             return said(f"Set, but it can't be called yet: {problem}", "warn")

@@ -26,7 +26,7 @@ from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
-from ullage.wire.endpoints import endpoint_for
+from ullage.runtime.settings import changed
 
 ALL_SESSIONS: Final = 100_000
 
@@ -96,12 +96,8 @@ def lacking(agent: Agent, settings: Mapping[str, object], environment: Mapping[s
             "ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; ollama:… needs none."
         )
     try:
-        endpoint_for(
-            model,
-            base_url=agent.settings.base_url,
-            wire=str(settings.get("wire") or agent.settings.wire),
-            environment=environment,
-        )
+        wire = settings.get("wire") or agent.settings.wire
+        changed(agent.settings, {"model": model, "wire": wire}).endpoint(environment)
     except (BadKey, SettingError) as problem:
         return str(problem)
     return ""

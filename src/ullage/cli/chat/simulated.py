@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ullage.cli.chat.cellar import assistant, prepare_files, readable_files
 from ullage.directories import data_directory
 from ullage.errors import SettingError
-from ullage.wire.endpoints import PROVIDERS
+from ullage.models.providers import TABLE, canonical
 
 if TYPE_CHECKING:
     from ullage_simulators.scenario import Scenario
@@ -49,7 +49,7 @@ class Simulated(NamedTuple):
 
     def within(self, environment: Mapping[str, str]) -> dict[str, str]:
         """An environment in which no real provider and nothing of the user's data can be reached."""
-        own = {name for provider in PROVIDERS for name in (*provider.key_env, *provider.url_env)}
+        own = {name for provider in TABLE for name in (*provider.key_env, *provider.url_env)}
         kept = {name: value for name, value in environment.items() if name not in own | _REPLACED}
         return {**kept, **self.environment}
 
@@ -77,10 +77,11 @@ def simulated(scenario_file: str = "", *, root: str | None = None, base_url: str
             "ULLAGE_ROOT": str(files.resolve()),
             **_SETTINGS,
         }
-        for provider in PROVIDERS:
+        for provider in TABLE:
+            doubles = [name for name in (provider.name, *provider.aliases) if name in server.urls]
+            address = server.url(doubles[0] if doubles else "openai")
             variables |= dict.fromkeys(provider.key_env[:1], "no-key-is-needed")
-            wire = {"google": "gemini", "llama.cpp": "llamacpp"}.get(provider.name, provider.name)
-            variables |= dict.fromkeys(provider.url_env, server.urls.get(wire, server.url("openai")))
+            variables |= dict.fromkeys(provider.url_env, address)
         yield Simulated(model, variables)
 
 
@@ -103,8 +104,7 @@ def _scenario(file: str, files: Path) -> tuple[Scenario, str]:
         scenario = replace(scenario, assistant=assistant(readable_files(files)))
     first = scenario.models[0]
     if first not in MODELS:
-        provider = "google" if first.family == "gemini" else first.family
-        return scenario, f"{provider}:{first.name}"
+        return scenario, f"{canonical(first.family)}:{first.name}"
     base = next(model for model in MODELS if model.name == "claude-opus-4-6")
     small = replace(base, name=MODEL.partition(":")[2], window=WINDOW, max_output=2_000)
     return replace(scenario, models=(small, *scenario.models)), MODEL

@@ -19,6 +19,7 @@ from ullage.codec.bodies.parts import PartMaker, as_text
 from ullage.codec.foreign import as_plain
 from ullage.errors import InvalidRequest
 from ullage.messages import Message, Request
+from ullage.models.providers import MAKERS
 
 __all__ = ["BodyReader", "detect_wire", "read_body", "read_output"]
 
@@ -135,7 +136,7 @@ def _read_whole(body: Mapping[str, Any], wire: str | None, provider: str | None,
     make = PartMaker(
         namer=Namer(),
         wire=reader.WIRE,
-        provider=reader.PROVIDER if provider is None else provider,
+        provider=MAKERS.get(reader.WIRE, "") if provider is None else provider,
         model=_model_named(reader, plain, model),
     )
     return _read_items(reader, plain, items[:head], (), items[head:], make, head)

@@ -14,7 +14,6 @@ from ullage.messages import Message, Part, ProviderData, Request, ResultContent,
 
 WIRE = "messages"
 FIELD = "messages"
-PROVIDER = "anthropic"
 MODEL_PREFIX = ""
 _READ = ("messages", "system", "tools", "model", "stream")
 

@@ -14,7 +14,6 @@ from ullage.messages import Message, Part, Request, ResultContent, Role, SystemB
 
 WIRE = "chat"
 FIELD = "messages"
-PROVIDER = ""
 MODEL_PREFIX = ""
 _READ = ("messages", "tools", "functions", "model", "stream")
 _SYSTEM = ("system", "developer")

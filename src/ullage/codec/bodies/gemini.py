@@ -14,7 +14,6 @@ from ullage.messages import Message, Part, Request, Role, SystemBlock, Tool, cle
 
 WIRE = "generateContent"
 FIELD = "contents"
-PROVIDER = "google"
 MODEL_PREFIX = "models/"
 _READ = ("contents", "systemInstruction", "system_instruction", "tools", "model", "stream")
 

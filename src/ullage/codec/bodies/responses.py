@@ -17,7 +17,6 @@ from ullage.messages import Message, Part, Request, ResultContent, Role, SystemB
 
 WIRE = "responses"
 FIELD = "input"
-PROVIDER = "openai"
 MODEL_PREFIX = ""
 _READ = ("input", "instructions", "tools", "model", "stream", "previous_response_id", "conversation")
 _SYSTEM = ("system", "developer")

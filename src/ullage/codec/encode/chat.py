@@ -40,10 +40,8 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.models.providers import provider_named
 
-_NEWER_LIMIT: Final = frozenset({"openai", "azure"})
-"""Who wants ``max_completion_tokens``: OpenAI's reasoning models refuse ``max_tokens``, Mistral refuses the other
-(https://github.com/editor-code-assistant/eca/issues/231)."""
 _HEADERS: Final = {"content-type": "application/json"}
 _THOUGHT: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
@@ -78,12 +76,14 @@ class Writer(MessageWriter):
 
 
 def _said(request: Request, options: Options, blocks: Blocks) -> Iterator[tuple[str, object]]:
-    newer = request.provider.lower() in _NEWER_LIMIT
-    limit = next((name for name in ("max_completion_tokens", "max_tokens") if name in request.params), "")
-    yield limit or ("max_completion_tokens" if newer else "max_tokens"), options.max_output
+    served_by = provider_named(request.provider)
+    # OpenAI's reasoning models refuse max_tokens, Mistral the other one:
+    # https://github.com/editor-code-assistant/eca/issues/231
+    usual = "max_completion_tokens" if served_by.openai_rules else "max_tokens"
+    limit = next((name for name in ("max_completion_tokens", "max_tokens") if name in request.params), usual)
+    yield limit, options.max_output
     yield "temperature", options.temperature
-    if request.provider.lower() == "openrouter":
-        # https://openrouter.ai/docs/use-cases/reasoning-tokens
+    if served_by.nests_effort:
         asked = {"effort": options.effort, "max_tokens": options.thinking_budget}
         reasoning = {name: value for name, value in asked.items() if value is not None}
         yield "reasoning", {**nested(request.params, "reasoning"), **reasoning} if reasoning else None

@@ -43,6 +43,7 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
+from ullage.models.providers import provider_named
 
 MINTED: Final = "~"
 """How the decoder begins call ids that the provider left out: they don't go back to it."""
@@ -220,8 +221,8 @@ def _call(sending: Sending, part: ToolCallPart) -> dict[str, Any]:
 
 
 def _id(sending: Sending, call_id: str) -> dict[str, str]:
-    """A call's id where the API has one: Vertex refuses the field (https://github.com/googleapis/python-genai)."""
-    if not call_id or call_id.startswith(MINTED) or sending.request.provider.startswith(("vertex", "google-vertex")):
+    """A call's id where the API takes one."""
+    if not call_id or call_id.startswith(MINTED) or not provider_named(sending.request.provider).takes_call_ids:
         return {}
     return {"id": call_id}
 

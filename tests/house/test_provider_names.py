@@ -1,0 +1,55 @@
+"""A provider's name is a literal in the table of providers and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.house.layers import sources
+from ullage.models.providers import TABLE
+
+NAMES = frozenset(name for row in TABLE for name in (row.name, *row.aliases)) - {"opencode"}
+"""All but the one that is also the name of a format of logs."""
+
+EXCEPTIONS = {
+    "models/providers.py": "the table",
+    # facts that a provider documents or a recording shows, each row with its source, by provider and model
+    "models/genai_prices.py": "which providers of the catalogue are taken, by its names",
+    "meter/limits.py": "corrections of the catalogue, by its names",
+    "context/request_limits.py": "images and bytes of a request",
+    "tokens/template.py": "framing of a request",
+    "tokens/families.py": "families of models, and constants of a family at one provider",
+    "tokens/media.py": "media",
+    "reasoning.py": "which reasoning is counted, and families of models",
+    "meter/opening_interval.py": "groups of models",
+    "codec/dialects.py": "names of dialects, which often are those of the first who spoke them",
+    "codec/overflow.py": "who says an overflow in these words, for the documentation",
+    "codec/repair_targets.py": "families of models",
+    # the vocabulary of another program, or of this one's command line
+    "importers/opencode_parts.py": "which of OpenCode's providers are gateways there",
+    "importers/pi.py": "pi's own names of APIs",
+    "importers/gemini_cli.py": "the role of the model in the log",
+    "cli/demo.py": "names of simulators",
+    "cli/chat/simulated.py": "names of simulators",
+}
+"""Files that may name providers, and why."""
+
+
+def named(source: str) -> Iterator[tuple[int, str]]:
+    """Literals that are a provider's name, with their lines."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES:
+            yield node.lineno, node.value
+
+
+@pytest.mark.parametrize("file", sorted(sources().keys() - EXCEPTIONS.keys()))
+def test_no_other_file_names_a_provider(file: str) -> None:
+    found = [f"{file}:{line}: {name!r}" for line, name in named(sources()[file])]
+    assert not found, "name it in models/providers.py, as a column of its row"
+
+
+@pytest.mark.parametrize("file", sorted(EXCEPTIONS))
+def test_an_exception_is_needed(file: str) -> None:
+    assert list(named(sources()[file]))
