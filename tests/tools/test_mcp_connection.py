@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.tools.mcp_places import OLD_SERVER, SERVER, is_alive
-from ullage.tools.mcp_connection import McpAddress, McpConnection, ServerLost, ServerUnavailable, load_sdk, unbroken
+from ullage.tools.mcp_connection import McpAddress, McpConnection, ServerLost, ServerUnavailable, load_sdk
 
 
 def connection(*args: str) -> McpConnection:
@@ -68,24 +68,6 @@ async def test_one_that_never_opened_says_why_and_leaves_nothing() -> None:
     with pytest.raises(ServerUnavailable, match="can't be used"):
         await opened.open(60)
     assert opened.is_lost
-
-
-async def test_unbroken_work_ends_before_a_cancel_goes_on() -> None:
-    done: list[int] = []
-
-    async def work() -> int:
-        await asyncio.sleep(0.05)
-        done.append(1)
-        return 7
-
-    assert await unbroken(work()) == 7
-    task = asyncio.ensure_future(unbroken(work()))
-    for _ in range(3):
-        await asyncio.sleep(0.01)
-        task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert done == [1, 1]
 
 
 def test_the_sdk_is_loaded_when_it_is_asked_for_and_not_before() -> None:

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ullage.errors import SettingError
+from ullage.tasks import to_completion
 from ullage.tools.functions import ApprovalRule
 from ullage.tools.mcp_connection import (
     McpAddress,
@@ -24,7 +25,6 @@ from ullage.tools.mcp_connection import (
     ServerLost,
     ServerUnavailable,
     load_sdk,
-    unbroken,
 )
 from ullage.tools.mcp_content import Offered, as_output, offered
 from ullage.tools.sandbox import Sandbox
@@ -145,7 +145,7 @@ class McpServer:
         trying, self._trying = self._trying, None
         if trying is not None:
             trying.cancel()
-            await unbroken(_ended(trying))
+            await to_completion(_ended(trying))
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close(at_once=at_once)

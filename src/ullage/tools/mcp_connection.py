@@ -11,14 +11,15 @@ import logging
 import os
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ullage.envelope import MCP_MESSAGE_BYTES, MCP_TOOLS
 from ullage.errors import MissingExtra, UllageError
+from ullage.tasks import to_completion
 from ullage.tools.mcp_transport import Program, ServerBroken, http_client, stdio_transport
 from ullage.tools.processes import HAS_LAUNCHER, MARK, ProcessGroup, ProcessSpec, launched
 from ullage.tools.sandbox import Sandbox
@@ -149,7 +150,7 @@ class McpConnection:
     async def close(self, *, at_once: bool = False) -> None:
         """End it and all its processes; returns after they have ended, also if the caller is cancelled meanwhile."""
         if self._task is not None:
-            await unbroken(self._close(self._task, 0 if at_once else CLOSE_S))
+            await to_completion(self._close(self._task, 0 if at_once else CLOSE_S))
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> theirs.CallToolResult:
         """One call. Cancelling tells the server. Raises ``ServerLost``, and the SDK's ``MCPError`` for a refusal."""
@@ -358,22 +359,6 @@ def _command_of(at: McpAddress) -> tuple[list[str], Mapping[str, str]]:
         command = at.sandbox.confined(command._replace(env={"PATH": path, **at.env}))
     arguments = launched(command) if HAS_LAUNCHER else list(command.arguments)
     return arguments, command.env
-
-
-async def unbroken(work: Coroutine[Any, Any, T]) -> T:
-    """Finish the work; a cancel meanwhile propagates only afterwards."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        with suppress(Exception):
-            task.result()
-        raise cancelled
-    return task.result()
 
 
 def _described(error: BaseException) -> str:
