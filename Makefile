@@ -7,17 +7,17 @@ help:  ## list the targets
 check:  ## lint, format, types, leftovers, plainness, sizes
 	@uv run python -m scripts.check
 
-test:  ## the first tier of tests, in as many processes as there are cores; one room: uv run pytest tests/meter
+test:  ## the first tier of tests, in as many processes as there are cores; one package: uv run pytest tests/meter
 	@uv run pytest
 
 sweep:  ## the second tier: sweeps, and property tests with more examples
 	@HYPOTHESIS_PROFILE=sweep uv run pytest -m "sweep or property" $(ARGS)
 
-fast:  ## tests of the deciding wing, in seconds; no server, no process, fewer random examples
-	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow" tests/words tests/tokens tests/test_reasoning.py tests/codec \
+fast:  ## tests of the functional core, in seconds; no server, no process, fewer random examples
+	@HYPOTHESIS_PROFILE=few uv run pytest -m "not slow" tests/types tests/tokens tests/test_reasoning.py tests/codec \
 	  tests/meter tests/context tests/agent
 
-coverage:  ## how much of the deciding wing its own tests run
+coverage:  ## how much of the functional core its own tests run
 	@uv run --with coverage python -m scripts.coverage
 
 fix:  ## format, and mend what the linter can

@@ -1,10 +1,10 @@
-"""How much of the deciding wing its own tests run, by room; files below the goal are listed with their lines.
+"""How much of the functional core its own tests run, by package; files below the goal are listed with their lines.
 
-uv run --with coverage python -m scripts.coverage            all rooms of the wing, each by its own tests
-uv run --with coverage python -m scripts.coverage agent      these rooms alone
+uv run --with coverage python -m scripts.coverage            all packages of the core, each by its own tests
+uv run --with coverage python -m scripts.coverage agent      these packages alone
 
-Lines and branches count together. A room is covered by the tests that bear its name and by nothing else, so that what
-only a test of the whole meets is seen. Exit code 1 where the wing is below the goal.
+Lines and branches count together. Only the tests in the directory of the package's name count, so
+that code which only a test of the whole runs is listed. Exit code 1 if the core is below the goal.
 """
 
 import json
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 
-ROOMS = {
-    "words": ["tests/words"],
+PACKAGES = {
+    "types": ["tests/types"],
     "tokens": ["tests/tokens"],
     "reasoning": ["tests/test_reasoning.py"],
     "codec": ["tests/codec"],
@@ -27,10 +27,10 @@ ROOMS = {
     "context": ["tests/context"],
     "agent": ["tests/agent"],
 }
-WORDS = ("errors", "extensible", "messages", "usage", "events", "encoding")
+TYPES = ("errors", "extensible", "messages", "usage", "events", "encoding")
 
 GOAL = 95.0
-"""Percent of the lines and branches of the wing."""
+"""Percent of the lines and branches of the core."""
 
 _SETTINGS = """\
 [run]
@@ -57,22 +57,22 @@ class Covered(NamedTuple):
         return 100 * self.run / self.all if self.all else 100.0
 
 
-def sources(room: str) -> list[str]:
-    """Patterns of a room's files."""
-    if room == "words":
-        return [f"src/ullage/{name}.py" for name in WORDS]
-    return [f"src/ullage/{room}.py"] if room == "reasoning" else [f"src/ullage/{room}/*"]
+def sources(package: str) -> list[str]:
+    """Patterns of the files of a package."""
+    if package == "types":
+        return [f"src/ullage/{name}.py" for name in TYPES]
+    return [f"src/ullage/{package}.py"] if package == "reasoning" else [f"src/ullage/{package}/*"]
 
 
-def measure(room: str, home: Path) -> list[Covered]:
-    """Run the room's tests. Raises ``CalledProcessError`` where one fails."""
-    settings, data, report = home / "settings", home / room, home / f"{room}.json"
+def measure(package: str, home: Path) -> list[Covered]:
+    """Run the tests of the package. Raises ``CalledProcessError`` where one fails."""
+    settings, data, report = home / "settings", home / package, home / f"{package}.json"
     settings.write_text(_SETTINGS, "utf-8")
     environment = {**os.environ, "COVERAGE_FILE": str(data)}
     base = [sys.executable, "-m", "coverage"]
-    run = [*base, "run", f"--rcfile={settings}", "-m", "pytest", "-q", *ROOMS[room]]
+    run = [*base, "run", f"--rcfile={settings}", "-m", "pytest", "-q", *PACKAGES[package]]
     subprocess.run(run, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
-    told = [*base, "json", f"--rcfile={settings}", "--include", ",".join(sources(room)), "-q", "-o", str(report)]
+    told = [*base, "json", f"--rcfile={settings}", "--include", ",".join(sources(package)), "-q", "-o", str(report)]
     subprocess.run(told, cwd=ROOT, env=environment, check=True)
     found: dict[str, Any] = json.loads(report.read_text("utf-8"))["files"]
     return [_covered(name, each["summary"], each["missing_lines"]) for name, each in sorted(found.items())]
@@ -89,13 +89,13 @@ def together(name: str, files: Iterable[Covered]) -> Covered:
     return Covered(name, sum(file.all for file in held), sum(file.run for file in held), ())
 
 
-def main(rooms: Sequence[str]) -> int:
-    """Measure these rooms, print them, and give the exit code."""
+def main(packages: Sequence[str]) -> int:
+    """Measure these packages, print them, and give the exit code."""
     held: list[Covered] = []
     with tempfile.TemporaryDirectory() as home:
-        for room in rooms or ROOMS:
-            files = measure(room, Path(home))
-            print(f"{together(room, files).percent:6.1f} %  {room}", flush=True)
+        for package in packages or PACKAGES:
+            files = measure(package, Path(home))
+            print(f"{together(package, files).percent:6.1f} %  {package}", flush=True)
             for file in files:
                 if file.percent < GOAL:
                     lines = ", ".join(map(str, file.missing[:20]))

@@ -35,10 +35,10 @@ settings.load_profile(PROFILE)
 
 
 FAST = frozenset(
-    {"words", "models", "tokens", "test_reasoning.py", "codec", "meter", "checkpoint", "context", "agent", "importers"}
+    {"types", "models", "tokens", "test_reasoning.py", "codec", "meter", "checkpoint", "context", "agent", "importers"}
 )
-"""Whose tests are of the fast tier, but for single ones that are marked slow: the rooms that start no server, process
-or browser and wait for nothing. The tests of all others are slow."""
+"""Directories of the fast tier, apart from single tests that are marked slow: their tests start no server, process or
+browser and wait for nothing. The tests of all others are slow."""
 
 SWEEPS = frozenset(
     {

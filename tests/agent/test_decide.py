@@ -561,9 +561,9 @@ def test_an_answer_in_between_forgets_the_refusals() -> None:
 
 
 ROOMS = [
-    (Headroom(high=79, compaction_point=80, input_limit=100), True, CallModel()),
-    (Headroom(high=80, compaction_point=80, input_limit=100), True, Compact("point")),
-    (Headroom(high=80, compaction_point=80, input_limit=100), False, CallModel()),
+    (Headroom(high=79, is_due=False, input_limit=100), True, CallModel()),
+    (Headroom(high=80, is_due=True, input_limit=100), True, Compact("point")),
+    (Headroom(high=80, is_due=True, input_limit=100), False, CallModel()),
     (Headroom(high=100, input_limit=100), True, CallModel()),
     (Headroom(high=101, input_limit=100), True, Compact("limit")),
     (Headroom(high=10**9), True, CallModel()),

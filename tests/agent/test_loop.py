@@ -22,7 +22,7 @@ from tests.agent.stories import (
     text,
     user,
 )
-from tests.words.strategies import EVENT_TYPES, words
+from tests.types.strategies import EVENT_TYPES, words
 from ullage.agent.approving import digest_of
 from ullage.agent.loop import Loop, apply, calls_of, signature_of
 from ullage.events import (

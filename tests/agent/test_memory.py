@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.stories import answered, begun, failed, flat, text, user
-from tests.words.strategies import EVENT_TYPES, words
+from tests.types.strategies import EVENT_TYPES, words
 from ullage.agent.memory import LoopMemory, remember
 from ullage.events import (
     Amount,

@@ -208,7 +208,7 @@ class World:
                 sequential_tools=self.rules.sequential_tools,
                 budget=Budget(calls=calls),
             ),
-            room=Headroom(high=self.high, input_limit=self.limit, compaction_point=self.limit and 80),
+            room=Headroom(high=self.high, input_limit=self.limit, is_due=bool(self.limit) and self.high >= 80),
             needs_approval=frozenset(
                 call.call_id for call in loop.open if call.name == "guarded" and call.state in ("waiting", "approved")
             ),

@@ -1,4 +1,4 @@
-"""The rules of the house as tables, and the reader that holds a file against them. The map is in CONTRIBUTING.md."""
+"""The layers of the package as tables, and the check of a file against them. The map is in CONTRIBUTING.md."""
 
 import ast
 import sys
@@ -8,34 +8,34 @@ from typing import NamedTuple
 
 SOURCE = Path(__file__).parents[2] / "src" / "ullage"
 
-WORDS = frozenset(
+TYPES = frozenset(
     {"errors", "extensible", "messages", "usage", "events", "encoding", "envelope", "bounds", "directories"}
 )
-DECIDING = frozenset({"models", "tokens", "reasoning", "meter", "context", "codec", "agent", "checkpoint"})
-DOING = frozenset({"wire", "tools", "store", "importers"})
-PURE = {"words"} | DECIDING
+CORE = frozenset({"models", "tokens", "reasoning", "meter", "context", "codec", "agent", "checkpoint"})
+SHELL = frozenset({"wire", "tools", "store", "importers"})
+PURE = {"types"} | CORE
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
-    "words": frozenset(),
-    "models": frozenset({"words"}),
-    "tokens": frozenset({"words", "models"}),
-    "reasoning": frozenset({"words", "models"}),
-    "codec": frozenset({"words", "models", "reasoning"}),
-    "meter": frozenset({"words", "models", "tokens", "reasoning", "codec"}),
-    "checkpoint": frozenset({"words", "models", "tokens", "reasoning", "meter"}),
-    "context": frozenset({"words", "models", "tokens", "reasoning", "codec", "meter"}),
-    "agent": frozenset({"words", *(DECIDING - {"agent"})}),
+    "types": frozenset(),
+    "models": frozenset({"types"}),
+    "tokens": frozenset({"types", "models"}),
+    "reasoning": frozenset({"types", "models"}),
+    "codec": frozenset({"types", "models", "reasoning"}),
+    "meter": frozenset({"types", "models", "tokens", "reasoning", "codec"}),
+    "checkpoint": frozenset({"types", "models", "tokens", "reasoning", "meter"}),
+    "context": frozenset({"types", "models", "tokens", "reasoning", "codec", "meter"}),
+    "agent": frozenset({"types", *(CORE - {"agent"})}),
     "tasks": frozenset(),
-    "wire": frozenset({"words", "tasks", *DECIDING}),
-    "tools": frozenset({"words", "tasks", *DECIDING}),
-    "store": frozenset({"words", "tasks", *DECIDING}),
-    "importers": frozenset({"words", *DECIDING}),
-    "runtime": frozenset({"words", "tasks", *DECIDING, *DOING}),
-    "server": frozenset({"words", "tasks", "runtime", *DECIDING, *DOING}),
-    "cli": frozenset({"words", "tasks", "runtime", "server", *DECIDING, *DOING}),
-    "the public names": frozenset({"words", "runtime", "store", "tools", *DECIDING}),
+    "wire": frozenset({"types", "tasks", *CORE}),
+    "tools": frozenset({"types", "tasks", *CORE}),
+    "store": frozenset({"types", "tasks", *CORE}),
+    "importers": frozenset({"types", *CORE}),
+    "runtime": frozenset({"types", "tasks", *CORE, *SHELL}),
+    "server": frozenset({"types", "tasks", "runtime", *CORE, *SHELL}),
+    "cli": frozenset({"types", "tasks", "runtime", "server", *CORE, *SHELL}),
+    "the public names": frozenset({"types", "runtime", "store", "tools", *CORE}),
 }
-"""Each room and the rooms it may import besides itself. ``the public names`` is ``ullage/__init__.py``."""
+"""Each package, and the packages that it may import besides itself. ``the public names`` is ``ullage/__init__.py``."""
 
 PURE_STDLIB = frozenset(
     {
@@ -46,10 +46,10 @@ PURE_STDLIB = frozenset(
         "zlib",
     }
 )  # fmt: skip
-"""What the words and the deciding wing may take from the standard library: nothing that touches the world."""
+"""Modules of the standard library that the types and the core may import: none of them does I/O."""
 
 PACKAGES: dict[str, frozenset[str]] = {
-    **dict.fromkeys(PURE | DOING, frozenset({"msgspec"})),
+    **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
     ),  # the bridge loads pydantic_ai when it is asked for
@@ -60,7 +60,7 @@ PACKAGES: dict[str, frozenset[str]] = {
     "server": frozenset({"msgspec", "litestar", "uvicorn", "h11", "prometheus_client"}),
     "cli": frozenset({"msgspec", "rich", "textual", "ullage_simulators", "genai_prices"}),
 }
-"""The foreign packages each room may import. A new one is a line here, in pyproject.toml and in docs/why."""
+"""The third-party packages that a package may import. A new one is a line here, in pyproject.toml and docs/why."""
 
 EXCEPTIONS: dict[str, frozenset[str]] = {
     "meter/meter.py": frozenset({"logging"}),  # the two lines on estimate and actual, and the warning of the rows
@@ -68,21 +68,21 @@ EXCEPTIONS: dict[str, frozenset[str]] = {
     "models/catalogue.py": frozenset({"logging", "pathlib"}),  # reads the catalogue, once in a process
     "tokens/bpe.py": frozenset({"importlib", "pathlib"}),  # finds and loads one compiled module without its package
 }
-"""Single files of the deciding wing and what of the standard library they may import all the same.
+"""Files of the core that may import more of the standard library.
 
-A log record is the one effect that is let through: nothing can be decided on it. docs/why/core-and-shell.md says more.
+A log record is an allowed effect, since no decision can depend on it: docs/why/core-and-shell.md.
 """
 
-TOUCHES_THE_WORLD = frozenset({"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"})
-"""Built-in functions the pure rooms don't call; ``hash`` differs from one process to the next."""
+DOES_IO = frozenset({"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"})
+"""Built-in functions that the core does not call. ``hash`` differs between processes."""
 
 LOADED_BEFORE = frozenset({"meter", "checkpoint"})
-"""Rooms that are given events and messages, and never a function that reads them: the caller loads them before, in
+"""Packages that are given events and messages, and never a function that reads them: the caller loads them before, in
 whatever way its store offers."""
 
 CONTENT = frozenset({"Event", "Message"})
 
-ASKS_THE_CLOCK = frozenset({"now", "utcnow", "today"})
+READS_THE_CLOCK = frozenset({"now", "utcnow", "today"})
 
 
 class Violation(NamedTuple):
@@ -96,14 +96,14 @@ class Import(NamedTuple):
     line: int
 
 
-def room_of(file: str) -> str:
-    """The room a file belongs to, from its path below ``src/ullage``."""
+def package_of(file: str) -> str:
+    """The package a file belongs to, from its path below ``src/ullage``."""
     first = file.split("/", maxsplit=1)[0].removesuffix(".py")
     if first == "__init__":
         return "the public names"
     if first == "__main__":
         return "cli"
-    return "words" if first in WORDS else first
+    return "types" if first in TYPES else first
 
 
 def imports(tree: ast.AST) -> Iterator[Import]:
@@ -122,42 +122,42 @@ def imports(tree: ast.AST) -> Iterator[Import]:
 
 def violations(file: str, source: str) -> Iterator[Violation]:
     """What one file does against the rules. ``file`` is its path below ``src/ullage``."""
-    tree, room = ast.parse(source), room_of(file)
-    if room not in MAY_IMPORT:
-        yield Violation(file, 1, f"the room {room!r} is not on the map: add it to MAY_IMPORT and CONTRIBUTING.md")
+    tree, package = ast.parse(source), package_of(file)
+    if package not in MAY_IMPORT:
+        yield Violation(file, 1, f"the package {package!r} is not on the map: add it to MAY_IMPORT and CONTRIBUTING.md")
         return
     for found in imports(tree):
-        what = _objection(file, room, found)
+        what = _objection(file, package, found)
         if what:
             yield Violation(file, found.line, what)
-    if room in PURE:
+    if package in PURE:
         yield from _impure_calls(file, tree)
-    if room in LOADED_BEFORE:
+    if package in LOADED_BEFORE:
         yield from _functions_that_read(file, tree)
 
 
-def _objection(file: str, room: str, found: Import) -> str:
+def _objection(file: str, package: str, found: Import) -> str:
     top, *below = found.module.split(".")
     if found.module.startswith("."):
         return "a relative import"
     if top == "ullage":
-        target = room_of(below[0]) if below else "the public names"
+        target = package_of(below[0]) if below else "the public names"
         if target not in MAY_IMPORT:
             return f"{found.module}: imports a public name; take it from the file that defines it"
-        return "" if target == room or target in MAY_IMPORT[room] else f"{room} may not import {target}"
+        return "" if target == package or target in MAY_IMPORT[package] else f"{package} may not import {target}"
     if top in sys.stdlib_module_names:
-        allowed = room not in PURE or top in PURE_STDLIB or top in EXCEPTIONS.get(file, ())
-        return "" if allowed else f"{room} decides and may not import {top}"
-    return "" if top in PACKAGES[room] else f"{room} may not import the package {top}"
+        allowed = package not in PURE or top in PURE_STDLIB or top in EXCEPTIONS.get(file, ())
+        return "" if allowed else f"{package} is in the core and may not import {top}"
+    return "" if top in PACKAGES[package] else f"{package} may not import the third-party package {top}"
 
 
 def _impure_calls(file: str, tree: ast.AST) -> Iterator[Violation]:
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Name(id=name)) if name in TOUCHES_THE_WORLD:
+            case ast.Call(func=ast.Name(id=name)) if name in DOES_IO:
                 yield Violation(file, node.lineno, f"calls {name}()")
-            case ast.Call(func=ast.Attribute(attr=name)) if name in ASKS_THE_CLOCK:
-                yield Violation(file, node.lineno, f"asks the clock: .{name}()")
+            case ast.Call(func=ast.Attribute(attr=name)) if name in READS_THE_CLOCK:
+                yield Violation(file, node.lineno, f"reads the clock: .{name}()")
 
 
 def _functions_that_read(file: str, tree: ast.AST) -> Iterator[Violation]:

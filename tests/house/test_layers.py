@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.layers import DECIDING, DOING, EXCEPTIONS, MAY_IMPORT, PURE, WORDS, cycle, sources, violations
+from tests.house.layers import CORE, EXCEPTIONS, MAY_IMPORT, PURE, SHELL, TYPES, cycle, sources, violations
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("file", sources())
-def test_a_file_imports_only_what_its_room_may(file: str) -> None:
+def test_a_file_imports_only_what_its_package_may(file: str) -> None:
     assert list(violations(file, sources()[file])) == []
 
 
@@ -70,7 +70,7 @@ def test_a_planted_import_is_caught(file: str, planted: str, wrapped: str) -> No
         "class A:\n    def f(self):\n        return [input() for _ in range(3)]",
     ],
 )
-def test_a_planted_call_to_the_world_is_caught_in_the_deciding_wing_alone(planted: str) -> None:
+def test_a_planted_call_that_does_io_is_caught_in_the_core_alone(planted: str) -> None:
     assert len(list(violations("meter/fold.py", planted))) == 1
     assert list(violations("cli/main.py", planted)) == []
 
@@ -102,20 +102,20 @@ def test_a_planted_circle_is_caught() -> None:
 
 
 def test_the_table_has_no_circle_itself() -> None:
-    left = {room: set(allowed) for room, allowed in MAY_IMPORT.items()}
+    left = {package: set(allowed) for package, allowed in MAY_IMPORT.items()}
     while left:
-        bottom = [room for room, allowed in left.items() if not allowed & left.keys()]
-        assert bottom, f"rooms that import each other: {sorted(left)}"
-        for room in bottom:
-            del left[room]
+        bottom = [package for package, allowed in left.items() if not allowed & left.keys()]
+        assert bottom, f"packages that import each other: {sorted(left)}"
+        for package in bottom:
+            del left[package]
 
 
-def test_the_deciding_wing_imports_no_doing_room() -> None:
-    assert all(not MAY_IMPORT[room] & (DOING | {"runtime", "server", "cli"}) for room in PURE)
-    assert all(file.split("/")[0].removesuffix(".py") in DECIDING | WORDS for file in EXCEPTIONS)
+def test_the_core_imports_nothing_of_the_shell() -> None:
+    assert all(not MAY_IMPORT[package] & (SHELL | {"runtime", "server", "cli"}) for package in PURE)
+    assert all(file.split("/")[0].removesuffix(".py") in CORE | TYPES for file in EXCEPTIONS)
 
 
-def test_every_room_is_on_the_map_in_contributing() -> None:
+def test_every_package_is_on_the_map_in_contributing() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    rooms = MAY_IMPORT.keys() - {"words", "the public names"}
-    assert {room for room in rooms if not re.search(rf"^\| `{room}(/|\.py)`", text, re.M)} == set()
+    packages = MAY_IMPORT.keys() - {"types", "the public names"}
+    assert {package for package in packages if not re.search(rf"^\| `{package}(/|\.py)`", text, re.M)} == set()

@@ -65,7 +65,8 @@ class Headroom:
     window: int | None = None
     reserve: int = 0
     input_limit: int | None = None
-    compaction_point: int | None = None
+    is_due: bool = False
+    """Whether the reading has reached the compaction threshold."""
     max_output: int | None = None
     """The output limit that the settings ask for."""
     is_over_request: bool = False
@@ -259,8 +260,7 @@ def _breach(situation: LoopSituation) -> str:
 def _call(situation: LoopSituation) -> NextStep:
     """The next call, or a compaction if the request does not fit."""
     room = situation.room
-    is_due = room.compaction_point is not None and room.high >= room.compaction_point
-    if is_due and situation.may_compact:
+    if room.is_due and situation.may_compact:
         return Compact("point")
     if room.is_over_request and situation.may_compact:
         return Compact("limit")

@@ -75,9 +75,10 @@ class Fold(State):
         self.seq = event.seq or self.seq + 1
         self.session = event.session or self.session
         handler = _HANDLERS.get(type(event))
-        if handler is not None:
-            self.revision = self.seq
-            handler(self, event)
+        if handler is None or _is_record(event):
+            return
+        self.revision = self.seq
+        handler(self, event)
 
     def needs_content(self, event: Event) -> bool:
         """Whether taking this event in reads messages in view, so that none of their contents may be missing."""
@@ -161,8 +162,8 @@ class Fold(State):
             self.first_messages = 0.0
 
     def _calibrated(self, event: Calibrated) -> None:
-        """What was known when the session began; what its own calls taught follows from them."""
-        if event.call or bytes(event.state) == b"null":
+        """The calibration that the session begins with."""
+        if bytes(event.state) == b"null":
             return
         try:
             self.calibration = calibration_from_json(event.state)
@@ -551,6 +552,11 @@ class Fold(State):
                 first=pending.before is None,
             )
         )
+
+
+def _is_record(event: Event) -> bool:
+    """Whether the event only repeats a consequence of earlier events: the calibration of a call follows from its end."""
+    return isinstance(event, Calibrated) and bool(event.call)
 
 
 _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {

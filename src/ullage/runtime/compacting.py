@@ -55,8 +55,8 @@ def may_compact(work: Work) -> bool:
     if loop.compact_asked is not None:
         return True
     is_refused = loop.failed in OVERFLOWS
-    point, limit = reading.compaction_point, reading.input_limit
-    is_due = (point is not None and reading.used.high >= point) or (limit is not None and reading.used.high > limit)
+    is_too_large = reading.input_limit is not None and reading.used.high > reading.input_limit
+    is_due = reading.should_compact() or is_too_large
     if not work.settings.auto or not (is_refused or is_due or is_over_request(work)):
         return False
     return not refusal(work, "overflow" if is_refused else "point")

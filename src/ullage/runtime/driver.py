@@ -265,7 +265,7 @@ class Driver:
                 window=reading.window.tokens,
                 reserve=reading.reserve,
                 input_limit=reading.input_limit,
-                compaction_point=reading.compaction_point,
+                is_due=reading.should_compact(),
                 max_output=asked_output(work),
                 is_over_request=is_over_request(work),
             ),

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.words.strategies import EVENT_TYPES, PART_TYPES, spaced, texts, unknown_parts, words
+from tests.types.strategies import EVENT_TYPES, PART_TYPES, spaced, texts, unknown_parts, words
 from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.events import (
     CallEnded,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.words.strategies import PART_TYPES, words
+from tests.types.strategies import PART_TYPES, words
 from ullage.messages import (
     FilePart,
     ImagePart,

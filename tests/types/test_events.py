@@ -3,7 +3,7 @@ import typing
 import msgspec
 import pytest
 
-from tests.words.strategies import EVENT_TYPES
+from tests.types.strategies import EVENT_TYPES
 from ullage.events import VERSION, Envelope, Event, UnknownEvent
 from ullage.extensible import Extensible
 
