@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.cli.readings import steps
 from ullage.cli.glyphs import ASCII, UNICODE

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.readings import steps
 from ullage.cli.listing import Column, columns, largest_items, preview, previews, step_table

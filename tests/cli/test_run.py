@@ -276,7 +276,7 @@ def test_a_busy_session_gets_the_message_queued_and_both_processes_end_well(
     [
         (["run", "hello"], "No model is set"),
         (["run", "hello", "--model", "anthropic:claude-haiku-4-5"], "ANTHROPIC_API_KEY"),
-        (["run", "hello", "--model", "nobody:model"], "No provider is known"),
+        (["run", "hello", "--model", "nobody:model"], "No provider is named"),
         (["run", "  ", "--model", "anthropic:claude-haiku-4-5"], "nothing to ask"),
     ],
 )

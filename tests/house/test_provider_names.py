@@ -23,7 +23,7 @@ EXCEPTIONS = {
     "tokens/families.py": "families of models, and constants of a family at one provider",
     "tokens/media.py": "media",
     "reasoning.py": "which reasoning is counted, and families of models",
-    "meter/opening_interval.py": "groups of models",
+    "meter/opening.py": "groups of models",
     "codec/dialects.py": "names of dialects, which often are those of the first who spoke them",
     "codec/overflow.py": "who says an overflow in these words, for the documentation",
     "codec/repair_targets.py": "families of models",

@@ -27,6 +27,8 @@ from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
 from ullage.tools.sandbox import Backend, Sandbox, SandboxMode
 
 CANARY: Final = "canary-5f2a9c1e"
+SHARED_MEMORY = f"/dev/shm/ullage-canary-{os.getpid()}"
+"""A file per process, since several processes run these tests at the same time."""
 PYTHON: Final = os.path.realpath(sys.executable)
 
 
@@ -274,7 +276,7 @@ PROCESSES: Final[Sequence[Attempt]] = (
     Attempt("a core dump", "ulimit -c unlimited; sh -c 'kill -SEGV $$'; ls core* && echo ESCAPED"),
     Attempt("io_uring, which makes sockets unseen", _call(425, 425, "1", "bytes(120)"), python=True),
     Attempt("bpf", _call(321, 280, "0", "None", "0"), python=True),
-    Attempt("shared memory of the user", "print(open('/dev/shm/ullage-canary').read())", python=True),
+    Attempt("shared memory of the user", f"print(open('{SHARED_MEMORY}').read())", python=True),
     Attempt("load a kernel module", _call(175, 105, "None", "0", "None"), python=True),
 )  # fmt: skip
 
@@ -317,7 +319,7 @@ def world_in(place: Path) -> Iterator[World]:
     (home / ".ssh/id_ed25519").write_text(CANARY)
     store = root / "store.db"
     store.write_text(CANARY)
-    shared = Path("/dev/shm/ullage-canary")
+    shared = Path(SHARED_MEMORY)
     shared.write_text(CANARY)
     with ExitStack() as stack:
         stack.callback(shared.unlink)

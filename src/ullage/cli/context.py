@@ -124,7 +124,7 @@ def as_json(session: Metered, options: argparse.Namespace, earlier: int) -> byte
         whole["largest"] = [_item(item, texts) for item in items]
     if options.steps:
         whole["steps"] = [
-            {**msgspec.to_builtins(step), "error": step.error, "error_percent": step.error_percent}
+            {**msgspec.structs.asdict(step), "error": step.error, "error_percent": step.error_percent}
             for step in meter.steps
         ]
     return msgspec.json.encode(whole)

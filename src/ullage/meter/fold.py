@@ -555,7 +555,7 @@ class Fold(State):
 
 
 def _is_record(event: Event) -> bool:
-    """Whether the event only repeats a consequence of earlier events: the calibration of a call follows from its end."""
+    """Whether the event repeats a consequence of earlier events: the calibration of a call follows from its end."""
     return isinstance(event, Calibrated) and bool(event.call)
 
 
