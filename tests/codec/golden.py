@@ -24,7 +24,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from tests.codec import histories, sessions
-from ullage.codec.encode.blocks import CacheMarks, Encoded, Options
+from ullage.codec.blocks import CacheMarks, Encoded, Options
 from ullage.codec.repair_notes import Repair
 from ullage.messages import (
     FilePart,

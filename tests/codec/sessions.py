@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tests.codec.histories import TARGETS, data
-from ullage.codec.encode import CacheMarks, Options
+from ullage.codec.blocks import CacheMarks, Options
 from ullage.messages import (
     FilePart,
     ImagePart,

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.codec.streams import CHAT, GEMINI, GOLDEN, MESSAGES, RESPONSES, play, request, user
-from ullage.codec.encode import Encoded, Options
+from ullage.codec.blocks import Encoded, Options
 from ullage.codec.history import encode
 from ullage.codec.repair import repair
 from ullage.encoding import decode_event

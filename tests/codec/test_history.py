@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.codec.histories import TARGETS, broken_request
 from tests.codec.sessions import OPTIONS, POLICIES, Asked, Session
 from tests.tiers import examples
-from ullage.codec.encode import Options
+from ullage.codec.blocks import Options
 from ullage.codec.history import History, Made
 from ullage.codec.repair import EVERYTHING
 from ullage.errors import InvalidRequest

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.codec.streams import HOSTS, request, user
-from ullage.codec.encode import Options
+from ullage.codec.blocks import Options
 from ullage.codec.history import encode, encode_count
 from ullage.codec.params import UNKNOWN, WIRES, owned_in, split, unowned
 from ullage.codec.repair import repair

@@ -8,7 +8,7 @@ import pytest
 
 from tests.codec.streams import GOLDEN, play, request
 from ullage.codec.decode import decoder_for
-from ullage.codec.stream import Decoder, PartDone, ServerEvent, Stop, StreamEvent, UsageSeen
+from ullage.codec.stream import PartDone, ServerEvent, Stop, StreamEvent, UsageSeen
 
 
 def test_an_event_needs_no_name() -> None:
@@ -17,7 +17,7 @@ def test_an_event_needs_no_name() -> None:
 
 @pytest.mark.parametrize("wire", GOLDEN)
 def test_every_decoder_keeps_the_contract(wire: str) -> None:
-    decoder: Decoder = decoder_for(request(wire), message_id="m")
+    decoder = decoder_for(request(wire), message_id="m")
     assert decoder.is_done is False
     played = play(wire, GOLDEN[wire])
     assert all(isinstance(event, get_args(StreamEvent)) for event in played.events)

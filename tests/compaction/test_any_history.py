@@ -20,7 +20,7 @@ from ullage_simulators.prompt import count
 from tests.compaction.stage import IS_THOROUGH
 from tests.context.histories import FaultyModel, history
 from tests.context.sessions import attempted
-from ullage.codec.encode import Options
+from ullage.codec.blocks import Options
 from ullage.codec.history import encode
 from ullage.codec.repair import repair
 from ullage.context.budget import aim_of, correction_of

@@ -15,9 +15,8 @@ import msgspec
 from msgspec.structs import replace
 from ullage_simulators import Server
 
+from ullage.codec.blocks import PLAIN, Encoded, Options
 from ullage.codec.decode import decoder_for, read_answer
-from ullage.codec.encode import Encoded, Options
-from ullage.codec.encode.blocks import PLAIN
 from ullage.codec.history import encode
 from ullage.codec.repair import Repaired, repair
 from ullage.codec.repair_names import own_name

@@ -10,7 +10,7 @@ from ullage_simulators import Server, running
 
 from tests.integration.conversation import FIVE, MISTRAL, MOONSHOT, XAI, Conversation, Dialect
 from tests.integration.test_moves import script, there_and_back
-from ullage.codec.encode import Encoded
+from ullage.codec.blocks import Encoded
 from ullage.codec.stream import Answer
 from ullage.messages import Message, Request
 from ullage.models.providers import Auth

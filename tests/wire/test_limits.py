@@ -11,7 +11,7 @@ import pytest
 
 from tests.wire.local_server import Reply, chat, event, problem, serving
 from tests.wire.test_call import Waits, answer_of, called, request
-from ullage.codec.encode import Options
+from ullage.codec.blocks import Options
 from ullage.codec.stream import TextDelta
 from ullage.envelope import ANSWER_FLOOR_CHARS, BODY_BYTES, EMPTY_EVENTS, KEPT_CHARS, TOOL_NAME_CHARS
 from ullage.errors import BadKey, DamagedAnswer, LimitExceeded, ModelLoading, NoAnswer, NotFound, Overloaded

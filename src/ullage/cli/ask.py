@@ -17,7 +17,7 @@ import msgspec
 
 from ullage.cli.context import stored_calibration
 from ullage.cli.text import json_text, number, percent, printable, safe
-from ullage.codec.encode.blocks import Options
+from ullage.codec.blocks import Options
 from ullage.codec.stream import Answer, ReasoningDelta, TextDelta
 from ullage.errors import InputError, ProviderError
 from ullage.events import LimitLearnt

@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.codec.encode import encoder_of
-from ullage.codec.encode.blocks import PLAIN, Encoded, MessageWriter, Options, Sending
+from ullage.codec.blocks import PLAIN, Encoded, MessageWriter, Options, Sending
 from ullage.codec.repair import EVERYTHING, Repaired, Repairing
 from ullage.codec.repair_targets import Target, target_of
+from ullage.codec.wires import wire_named
 from ullage.messages import Message, Request
 from ullage.reasoning import ReasoningPolicy
 
@@ -81,8 +81,8 @@ class History:
         asked = _Asked(request, policy, options)
         if self.last is not None and self._asked is not None and asked.is_same(self._asked):
             return self.last
-        encoder = encoder_of(request.wire)
-        request, options = encoder.settle(request, options)
+        wire = wire_named(request.wire)
+        request, options = wire.settle(request, options)
         self._messages = request.messages
         grown = self._extended(request, policy, options)
         if grown is None:
@@ -115,20 +115,20 @@ class History:
 
 def encode(request: Request, *, options: Options = PLAIN) -> Encoded:
     """A repaired request as its wire wants it. Raises ``InvalidRequest`` for a wire that has no codec."""
-    encoder = encoder_of(request.wire)
-    request, options = encoder.settle(request, options)
+    wire = wire_named(request.wire)
+    request, options = wire.settle(request, options)
     return _in_one_piece(request, options)
 
 
 def encode_count(request: Request, *, options: Options = PLAIN) -> Encoded | None:
     """The body that asks how many tokens a repaired request would be; ``None`` where the wire has no such endpoint."""
-    encoder = encoder_of(request.wire)
-    return None if encoder.count is None else encoder.count(request, _in_one_piece(request, options))
+    wire = wire_named(request.wire)
+    return None if wire.count is None else wire.count(request, _in_one_piece(request, options))
 
 
 def _in_one_piece(request: Request, options: Options) -> Encoded:
     bare = _without_messages(request)
-    writer = encoder_of(request.wire).writer()
+    writer = wire_named(request.wire).writer()
     writer.add(Sending.of(bare, options), request.messages)
     return _joined(_framed(bare, options), writer, options).encoded
 
@@ -175,7 +175,7 @@ class _Grown:
         self.given: tuple[Message, ...] = ()
         self.media = SeenMedia()
         self.repairing = Repairing(kind.target, kind.policy, is_chained=kind.is_chained)
-        self.writer: MessageWriter = encoder_of(kind.target.wire).writer()
+        self.writer: MessageWriter = wire_named(kind.target.wire).writer()
 
     def add(self, request: Request, options: Options) -> bool:
         """Take the messages of a request that extends the last one; false where they alter what was made before."""
@@ -242,9 +242,9 @@ class _Frame(NamedTuple):
 
 
 def _framed(bare: Request, options: Options) -> _Frame:
-    encoder = encoder_of(bare.wire)
-    head = encoder.head(bare, options)
-    field = encoder.field
+    wire = wire_named(bare.wire)
+    head = wire.head(bare, options)
+    field = wire.field
     before: dict[str, object] = {}
     after: dict[str, object] = {}
     side = before

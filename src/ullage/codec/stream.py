@@ -15,7 +15,7 @@ A decoder belongs to one model call::
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from ullage.errors import ProviderError
 from ullage.messages import Message, Part
@@ -101,20 +101,3 @@ class Answer(NamedTuple):
     response_id: str = ""
     said: str = ""
     error: ProviderError | None = None
-
-
-class Decoder(Protocol):
-    """Reads the events of one streamed answer. One per call; not to be used after ``finish``."""
-
-    @property
-    def is_done(self) -> bool:
-        """True once the stream's terminal event has come: what follows may be left unread."""
-        ...
-
-    def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        """What the event adds, in order. Never raises for foreign data, ignores kinds of event it doesn't know."""
-        ...
-
-    def finish(self, complete: bool) -> Answer:
-        """The answer. ``complete`` says that the server closed the stream in good order, without a broken line."""
-        ...

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import ullage.importers.fields as f
-from ullage.codec.bodies.parts import tool
+from ullage.codec.parts import tool
 from ullage.importers.fields import Fields
 from ullage.importers.parts import LogParts
 from ullage.importers.rows import Rows

@@ -21,7 +21,7 @@ from typing import ClassVar
 import msgspec
 
 import ullage.importers.fields as f
-from ullage.codec.bodies.parts import tool
+from ullage.codec.parts import tool
 from ullage.codec.usage import normalise
 from ullage.events import Outcome
 from ullage.importers.fields import Fields, Unusable

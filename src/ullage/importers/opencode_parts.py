@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 import ullage.importers.fields as f
-from ullage.codec.bodies.parts import PartMaker, data_url
+from ullage.codec.parts import PartMaker, data_url
 from ullage.importers.fields import Fields
 from ullage.messages import Part, ResultContent, ToolResultPart
 from ullage.models.providers import WIRES, provider_named, vendors_of

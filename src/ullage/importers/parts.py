@@ -1,25 +1,16 @@
-"""Parts of a logged message, named after it: the provider's JSON is read by ``codec.bodies``, as everywhere."""
+"""Parts of a logged message, named after it: the provider's JSON is read by ``codec.wires``, as everywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
-from ullage.codec.bodies import anthropic, chat, gemini, responses
-from ullage.codec.bodies.naming import Namer
-from ullage.codec.bodies.parts import PartMaker
-from ullage.messages import Message, Part, TextPart, ToolResultPart
+from ullage.codec.naming import Namer
+from ullage.codec.parts import PartMaker
+from ullage.codec.wires import WIRES
+from ullage.messages import Part, TextPart, ToolResultPart
 
 CLEARED = "[Old tool result content cleared]"
 """What stands in the place of a tool result that was pruned, in Claude Code and in OpenCode."""
-
-_READERS: dict[str, Callable[[object, PartMaker], Message]] = {
-    anthropic.WIRE: anthropic.read_answer,
-    chat.WIRE: chat.read_answer,
-    responses.WIRE: responses.read_answer,
-    gemini.WIRE: gemini.read_answer,
-}
 
 
 class LogNamer(Namer):
@@ -47,7 +38,7 @@ class LogParts:
             return []
         if isinstance(content, list):
             content = [each for each in content if isinstance(each, dict | str)]
-        parts = _READERS[self.make.wire](content, self.make).parts
+        parts = WIRES[self.make.wire].reader.read_answer(content, self.make).parts
         return [_named_result(part, tool_names or {}) if isinstance(part, ToolResultPart) else part for part in parts]
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import msgspec
 
 import ullage.importers.fields as f
-from ullage.codec.bodies.parts import PartMaker
+from ullage.codec.parts import PartMaker
 from ullage.codec.usage import normalise
 from ullage.events import Outcome
 from ullage.importers.fields import Fields, Unusable

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import CallModel
-from ullage.codec.encode.anthropic import MAX_OUTPUT
-from ullage.codec.encode.blocks import Options
+from ullage.codec.blocks import Options
 from ullage.codec.overflow import overflowed
 from ullage.codec.stream import Answer, UsageSeen
+from ullage.codec.wires.anthropic.encode import MAX_OUTPUT
 from ullage.context.view import in_view
 from ullage.errors import Overflow, ProviderError, ServerError, SessionNotFound
 from ullage.events import (

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
-from ullage.codec.encode.blocks import Options
+from ullage.codec.blocks import Options
 from ullage.context.budget import aim_of, correction_of, should_prepare
 from ullage.context.prepared import PreparedSummary, prepare
 from ullage.context.rules import CompactionRules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ullage.codec.encode.blocks import Options
+from ullage.codec.blocks import Options
 from ullage.codec.history import History
 from ullage.context.view import in_view
 from ullage.events import (

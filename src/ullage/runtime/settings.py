@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
-from ullage.codec.encode.blocks import Effort, Options
+from ullage.codec.blocks import Effort, Options
 from ullage.context.rules import KEEP
 from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from ullage.codec.encode.blocks import Effort
+from ullage.codec.blocks import Effort
 from ullage.reasoning import Strip
 
 

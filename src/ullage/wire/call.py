@@ -22,9 +22,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ullage.codec.blocks import PLAIN, Encoded, Options
 from ullage.codec.decode import decoder_for, read_answer
-from ullage.codec.decode.draft import shortened
-from ullage.codec.encode.blocks import PLAIN, Encoded, Options
+from ullage.codec.draft import shortened
 from ullage.codec.foreign import parse_json
 from ullage.codec.history import History, encode_count
 from ullage.codec.problems import problem_in_body

@@ -1,0 +1,273 @@
+"""Parts made from what a provider's JSON says, with what has no word of its own kept beside them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from ullage.codec.dimensions import image_size, pdf_pages
+from ullage.codec.foreign import to_raw
+from ullage.codec.naming import Namer
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    ProviderData,
+    ProviderItem,
+    ReasoningPart,
+    ResultContent,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+    clean_text,
+)
+
+Json = dict[str, Any]
+
+READABLE = frozenset(
+    [
+        "text",
+        "title",
+        "url",
+        "query",
+        "queries",
+        "code",
+        "output",
+        "stdout",
+        "stderr",
+        "input",
+        "name",
+        "arguments",
+        "content",
+        "thinking",
+        "results",
+        "action",
+        "source",
+        "summary",
+        "refusal",
+        "transcript",
+    ]
+)
+"""Keys under which a provider item holds text that can be read."""
+
+MCP_PREFIX = "mcp__"
+"""How agents name a tool of an MCP server: ``mcp__server__tool`` (https://code.claude.com/docs/en/mcp)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartMaker:
+    """Makes the parts of one body. Ids come from ``namer``; opaque data is tagged with where it came from."""
+
+    namer: Namer
+    wire: str
+    provider: str = ""
+    model: str = ""
+
+    def opaque(self, rest: Mapping[str, Any]) -> ProviderData | None:
+        """The fields that have no word, as JSON; ``None`` when there are none. Nulls and empty lists say nothing."""
+        kept = {key: value for key, value in rest.items() if value not in (None, [], {})}
+        if not kept:
+            return None
+        return ProviderData(data=to_raw(kept), provider=self.provider, wire=self.wire, model=self.model)
+
+    def text(self, text: object, rest: Mapping[str, Any] = {}) -> TextPart:
+        clean, raw = clean_text(as_text(text))
+        return TextPart(id=self.namer.name("text", clean), text=clean, raw=raw, provider=self.opaque(rest))
+
+    def reasoning(self, text: str, rest: Mapping[str, Any], *, redacted: bool = False) -> ReasoningPart:
+        clean, _ = clean_text(text)
+        data = self.opaque(rest)
+        mark = "" if data is None else bytes(data.data).decode()
+        return ReasoningPart(
+            id=self.namer.name("reasoning", clean, mark),
+            text=clean,
+            redacted=redacted,
+            opaque_size=opaque_size(rest),
+            provider=data,
+        )
+
+    def call(self, call_id: object, name: object, arguments: object, rest: Mapping[str, Any] = {}) -> ToolCallPart:
+        """``arguments`` is kept as written when it is text, else as compact JSON."""
+        written = clean_text(arguments if isinstance(arguments, str) else as_json(arguments)).text
+        size = opaque_size(rest)
+        called, named = as_text(call_id), as_text(name)
+        return ToolCallPart(
+            id=self.namer.name("call", called, named, written, str(size)),
+            call_id=called,
+            name=named,
+            arguments=written,
+            opaque_size=size,
+            provider=self.opaque(rest),
+        )
+
+    def result(
+        self,
+        call_id: object,
+        content: Iterable[ResultContent],
+        *,
+        name: object = "",
+        is_error: bool = False,
+        rest: Mapping[str, Any] = {},
+    ) -> ToolResultPart:
+        held = tuple(content)
+        called = as_text(call_id)
+        return ToolResultPart(
+            id=self.namer.name("result", called, "1" if is_error else "", *(part.id for part in held)),
+            call_id=called,
+            name=as_text(name),
+            content=held,
+            is_error=is_error,
+            provider=self.opaque(rest),
+        )
+
+    def media(
+        self,
+        mime: object,
+        *,
+        data: str = "",
+        url: str = "",
+        name: object = "",
+        detail: object = "",
+        text: str = "",
+        rest: Mapping[str, Any] = {},
+    ) -> ImagePart | FilePart:
+        """An image or a file, from inline base64 or from where it lies. The bytes themselves are not kept."""
+        kind = as_text(mime) or mime_of(data)
+        source = f"blake2b:{_digest(data)}" if data else url
+        content = decode_base64(data) if data else None
+        size = len(content) if content is not None else None
+        if kind.startswith("image/") or (not kind and not text):
+            pixels = image_size(content) if content is not None else None
+            return ImagePart(
+                id=self.namer.name("image", source, as_text(detail)),
+                mime=kind,
+                width=None if pixels is None else pixels.width,
+                height=None if pixels is None else pixels.height,
+                size_bytes=size,
+                detail=as_text(detail),
+                source=source,
+                provider=self.opaque(rest),
+            )
+        return FilePart(
+            id=self.namer.name("file", source, as_text(name), text),
+            mime=kind,
+            name=as_text(name),
+            pages=None if content is None else pdf_pages(content),
+            size_bytes=size,
+            text=clean_text(text).text,
+            source=source,
+            provider=self.opaque(rest),
+        )
+
+    def item(self, block: Mapping[str, Any]) -> ProviderItem:
+        """An item without a word of its own, kept whole."""
+        data = ProviderData(data=to_raw(block), provider=self.provider, wire=self.wire, model=self.model)
+        kind = as_text(block.get("type")) or next(iter(block), "")
+        return ProviderItem(
+            id=self.namer.name("item", bytes(data.data).decode()),
+            kind=kind,
+            text=clean_text("\n".join(readable(block))).text,
+            provider=data,
+        )
+
+
+def tool(name: object, description: object, schema: object, *, kind: str = "function", deferred: bool = False) -> Tool:
+    """A tool's declaration. An MCP server is read from the name, where it is written there."""
+    named = as_text(name)
+    server = named.removeprefix(MCP_PREFIX).partition("__")[0] if named.startswith(MCP_PREFIX) else ""
+    return Tool(
+        name=named,
+        description=clean_text(as_text(description)).text,
+        schema=to_raw(schema if schema is not None else {}),
+        server=server,
+        kind=kind,
+        deferred=deferred,
+    )
+
+
+def as_text(value: object) -> str:
+    """The value as text: empty for nothing, JSON for what is no text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else as_json(value)
+
+
+def as_json(value: object) -> str:
+    """The value as compact JSON text, keys in the order they came."""
+    return bytes(to_raw(value if value is not None else {})).decode()
+
+
+def as_list(value: object) -> list[Any]:
+    """A list as it is, one value as a list of one, nothing as an empty one."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def blocks(value: object) -> list[Json]:
+    """The objects in a list of blocks; a bare string stands for one block of text."""
+    return [one if isinstance(one, dict) else {"type": "text", "text": as_text(one)} for one in as_list(value)]
+
+
+def without(block: Mapping[str, Any], *known: str) -> Json:
+    """The fields of a block that the caller has not read."""
+    return {key: value for key, value in block.items() if key not in known}
+
+
+OPAQUE = ("signature", "data", "encrypted_content", "thoughtSignature", "thought_signature", "redacted_thinking")
+
+
+def opaque_size(value: object, named: bool = False) -> int:
+    """Characters of signatures and encrypted content anywhere in a foreign value."""
+    if isinstance(value, str):
+        return len(value) if named else 0
+    if isinstance(value, Mapping):
+        return sum(opaque_size(item, key in OPAQUE) for key, item in value.items())
+    return sum(opaque_size(item, named) for item in value) if isinstance(value, list) else 0
+
+
+def readable(value: object, key: str = "text") -> list[str]:
+    """All text a person could read in a provider item, in order."""
+    if isinstance(value, str):
+        return [value] if key in READABLE and value else []
+    if isinstance(value, Mapping):
+        return [text for name, item in value.items() for text in readable(item, name)]
+    return [text for item in value for text in readable(item, key)] if isinstance(value, list) else []
+
+
+def data_url(url: str) -> tuple[str, str]:
+    """The mime type and base64 of a ``data:`` URL; two empty strings for any other."""
+    head, comma, data = url.partition(",")
+    if not comma or not head.startswith("data:") or not head.endswith(";base64"):
+        return "", ""
+    return head.removeprefix("data:").partition(";")[0], data
+
+
+def decode_base64(data: str) -> bytes | None:
+    """The bytes, or ``None`` when it is no base64."""
+    try:
+        return base64.b64decode(data)
+    except (binascii.Error, ValueError):
+        return None
+
+
+_MAGIC = (
+    ("iVBOR", "image/png"),
+    ("/9j/", "image/jpeg"),
+    ("R0lG", "image/gif"),
+    ("UklGR", "image/webp"),
+    ("JVBER", "application/pdf"),
+)
+
+
+def mime_of(data: str) -> str:
+    """The mime type that the first bytes of base64 give away; empty when they don't."""
+    return next((mime for start, mime in _MAGIC if data.startswith(start)), "")
+
+
+def _digest(data: str) -> str:
+    return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,99 @@
+"""What is known of one wire: how its bodies are written and read, and its answers decoded.
+
+Each folder of ``codec/wires/`` holds one ``Wire``; ``codec/wires/__init__.py`` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ullage.codec.blocks import Encoded, MessageWriter, Options
+from ullage.codec.draft import Draft
+from ullage.codec.parts import PartMaker
+from ullage.codec.stream import Answer, ServerEvent, StreamEvent
+from ullage.messages import Message, Request
+
+__all__ = ["Decoder", "Wire", "WireReader"]
+
+
+class WireReader(Protocol):
+    """Reads bodies and answers that another program wrote. A wire's ``read.py`` is one."""
+
+    def claims(self, body: Mapping[str, Any]) -> bool:
+        """Whether a body is of this wire, unless a wire that stands earlier in the registry claims it."""
+        ...
+
+    def items_of(self, value: object) -> list[Any]:
+        """The messages of a body, whatever stands in their place."""
+        ...
+
+    def head_of(self, items: list[Any]) -> int:
+        """How many of the first items are the system prompt's."""
+        ...
+
+    def open_from(self, items: list[Any]) -> int:
+        """Where the items begin that later ones may be joined to."""
+        ...
+
+    def read_request(self, body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
+        """The body of one call with no messages but its system prompt."""
+        ...
+
+    def read_messages(self, make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
+        """The next messages of a body after its system prompt; ``make`` has read those before them."""
+        ...
+
+    def read_answer(self, content: object, make: PartMaker) -> Message:
+        """The assistant's message in an answer, or in the content inside it."""
+        ...
+
+
+class Decoder(Protocol):
+    """Reads the events of one streamed answer. One per call; not to be used after ``finish``."""
+
+    @property
+    def draft(self) -> Draft:
+        """What it has read so far."""
+        ...
+
+    @property
+    def is_done(self) -> bool:
+        """True once the stream's terminal event has come: what follows may be left unread."""
+        ...
+
+    def feed(self, event: ServerEvent) -> list[StreamEvent]:
+        """What the event adds, in order. Never raises for foreign data, ignores kinds of event it doesn't know."""
+        ...
+
+    def finish(self, complete: bool) -> Answer:
+        """The answer. ``complete`` says that the server closed the stream in good order, without a broken line."""
+        ...
+
+    def read(self, body: bytes) -> Answer:
+        """The answer in the body of a call that was not streamed, instead of ``feed`` and ``finish``."""
+        ...
+
+
+def _unsettled(request: Request, options: Options) -> tuple[Request, Options]:
+    return request, options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """How one wire is spoken. ``field`` of a body holds the messages; ``head`` writes all but them, ``writer`` them.
+
+    ``count`` makes the call that counts an encoded request. ``settle`` puts those options among a request's parameters
+    that the validator has to see before it is encoded. ``model_prefix`` may stand before a model's name in a body.
+    """
+
+    name: str
+    field: str
+    head: Callable[[Request, Options], Encoded]
+    writer: Callable[[], MessageWriter]
+    decoder: Callable[[Draft], Decoder]
+    reader: WireReader
+    count: Callable[[Request, Encoded], Encoded] | None = None
+    settle: Callable[[Request, Options], tuple[Request, Options]] = _unsettled
+    model_prefix: str = ""

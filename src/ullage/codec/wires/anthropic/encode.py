@@ -1,0 +1,326 @@
+"""Requests for Anthropic Messages: the inverse of ``codec.bodies.anthropic``.
+
+https://platform.claude.com/docs/en/api/messages. Messages that stand next to each other and are the user's on this wire
+(tool results, user messages, the program's notes) are one wire message, results first; so are answers in a row, which
+the API joins itself. A block is one content block, so that a message that grows extends the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from ullage.codec.blocks import (
+    Blocks,
+    CacheMarks,
+    Encoded,
+    MessageWriter,
+    Options,
+    Sending,
+    drop,
+    is_whole,
+    json_object,
+    merged,
+    nested,
+    params_of,
+    wire_message,
+)
+from ullage.codec.media import Held, locate, named_text, stand_in
+from ullage.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ProviderItem,
+    ReasoningPart,
+    Request,
+    ResultContent,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+    UnknownPart,
+)
+
+VERSION: Final = "2023-06-01"
+"""https://platform.claude.com/docs/en/api/versioning"""
+MAX_OUTPUT: Final = 16_000
+"""Tokens, where nobody says: the field is required. The reserve that the meter keeps by default."""
+MOST_MARKS: Final = 4
+"""Cache markers in one request: https://platform.claude.com/docs/en/build-with-claude/prompt-caching."""
+_UNCOUNTED: Final = frozenset(
+    {"max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata", "service_tier", "container"}
+)
+"""Parameters that https://platform.claude.com/docs/en/api/messages-count-tokens does not take."""
+_COUNTED_FIELDS: Final = ("model", "system", "tools", "messages")
+
+Block = dict[str, Any] | msgspec.Raw
+"""A content block to be; one that goes out as it came is bytes already."""
+
+
+def encode_head(request: Request, options: Options) -> Encoded:
+    """One Messages call without its messages."""
+    blocks = Blocks()
+    body = _body(request, options, blocks)
+    said: list[tuple[str, object]] = [("max_tokens", options.max_output), ("temperature", options.temperature)]
+    if options.effort is not None:
+        said.append(("output_config", {**nested(request.params, "output_config"), "effort": options.effort}))
+    params = merged({"max_tokens": MAX_OUTPUT, **params_of(request)}, said)
+    if request.stream:
+        params["stream"] = True
+    return Encoded("/messages", _headers(options), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
+
+
+def settle(request: Request, options: Options) -> tuple[Request, Options]:
+    """The same call with thinking among its parameters, where the validator sees whether its history allows it."""
+    thinking: dict[str, object] | None = None
+    if options.effort == "none":
+        thinking = {"type": "disabled"}
+    elif options.thinking_budget is not None:
+        thinking = {"type": "enabled", "budget_tokens": options.thinking_budget}
+    if thinking is None:
+        return request, options
+    effort = None if options.effort == "none" else options.effort
+    asked = msgspec.structs.replace(request, params={**request.params, "thinking": thinking})
+    return asked, replace(options, thinking_budget=None, effort=effort)
+
+
+def encode_count(request: Request, encoded: Encoded) -> Encoded:
+    """The ``count_tokens`` call for an encoded request."""
+    body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
+    params = {name: value for name, value in params_of(request).items() if name not in _UNCOUNTED}
+    return encoded._replace(path="/messages/count_tokens", body={**body, **params})
+
+
+def _headers(options: Options) -> dict[str, str]:
+    headers = {"anthropic-version": VERSION, "content-type": "application/json"}
+    return {**headers, "anthropic-beta": ",".join(options.betas)} if options.betas else headers
+
+
+def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, object]:
+    sending = Sending.of(request, options)
+    system = [_system(sending, block) for block in request.system if block.text]
+    tools = [tool for one in request.tools if (tool := _tool(one, blocks)) is not None]
+    written_system = [blocks.add("system", block) for block in system]
+    written_tools = [blocks.add("tool", tool) for tool in tools]
+    if options.cache is not None:
+        _mark_head(options.cache, system, written_system, tools, written_tools)
+    body: dict[str, object] = {"model": request.model}
+    if written_system:
+        body["system"] = written_system
+    if written_tools:
+        body["tools"] = written_tools
+    body["messages"] = []
+    return body
+
+
+class _Turn(NamedTuple):
+    """A wire message that may still grow or be marked: whose it is, its blocks, and these as they are written."""
+
+    speaker: str
+    content: list[Block]
+    written: list[msgspec.Raw]
+
+    @property
+    def can_be_marked(self) -> bool:
+        return self.speaker == "user" and any(_can_be_marked(block) for block in self.content)
+
+
+class Writer(MessageWriter):
+    """The messages of a Messages call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._recent: list[_Turn] = []  # the last of them is the one that may grow
+
+    def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
+        recent = self._recent
+        marks = sending.options.cache
+        for message in messages:
+            speaker = _speaker(message)
+            if not recent or recent[-1].speaker != speaker:
+                if recent and not recent[-1].content:
+                    recent.pop()  # nothing of it is sent, but its neighbours were not joined
+                if marks is None or marks.messages >= 0:
+                    self._close()
+                recent.append(_Turn(speaker, [], []))
+            turn = recent[-1]
+            for block in _content_of(sending, message, self.blocks):
+                turn.content.append(block)
+                turn.written.append(self.blocks.add(speaker, block))
+        return True
+
+    def _close(self) -> None:
+        """Write what no marker can reach any more."""
+        recent = self._recent
+        marked = sum(1 for turn in recent if turn.can_be_marked)
+        while recent:
+            marked -= recent[0].can_be_marked
+            if marked < MOST_MARKS:
+                return
+            turn = recent.pop(0)
+            self._write(wire_message(turn.speaker, "content", turn.written))
+
+    def _open_items(self, marks: CacheMarks | None) -> Iterator[bytes]:
+        turns = [turn._replace(written=list(turn.written)) for turn in self._recent if turn.content]
+        if marks is not None:
+            _mark_turns(marks, turns)
+        for turn in turns:
+            yield wire_message(turn.speaker, "content", turn.written)
+            yield b","
+
+
+def _speaker(message: Message) -> str:
+    """Whose a message is on this wire: neighbours of one speaker are one wire message."""
+    return "assistant" if message.role == "assistant" else "user"
+
+
+def _system(sending: Sending, block: SystemBlock) -> dict[str, Any]:
+    return {"type": "text", "text": block.text, **_own(sending, block.provider)}
+
+
+def _own(sending: Sending, data: Any) -> dict[str, Any]:
+    """A part's own fields; its cache marker only where we set none."""
+    if data is None:
+        return {}
+    fields = sending.fields(data)
+    return drop(fields, "cache_control") if sending.options.cache is not None else fields
+
+
+def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
+    if tool.kind != "function":
+        if not is_whole(tool):
+            blocks.miss(f"tool {tool.name}")
+            return None
+        return tool.schema
+    declared: dict[str, Any] = {"name": tool.name}
+    if tool.description:
+        declared["description"] = tool.description
+    declared["input_schema"] = tool.schema
+    return {**declared, "defer_loading": True} if tool.deferred else declared
+
+
+def _content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Block]:
+    """The content blocks of one message."""
+    for part in message.parts:
+        if message.role == "system" and isinstance(part, TextPart):
+            yield {"type": "text", "text": f"<system>\n{part.text}\n</system>"}
+            continue
+        block = _part(sending, part, blocks)
+        if block is not None:
+            yield block
+
+
+def _part(sending: Sending, part: Part, blocks: Blocks) -> Block | None:
+    match part:
+        case TextPart():
+            return {"type": "text", "text": part.text, **_own(sending, part.provider)} if part.text else None
+        case ReasoningPart():
+            return _reasoning(sending, part)
+        case ToolCallPart():
+            block = {"type": "tool_use", "id": part.call_id, "name": part.name, "input": json_object(part.arguments)}
+            return {**block, **_own(sending, part.provider)}
+        case ToolResultPart():
+            return _result(sending, part, blocks)
+        case ImagePart() | FilePart():
+            return _media(sending, part, blocks)
+        case ProviderItem():
+            return sending.item(part.provider)
+        case UnknownPart():
+            blocks.miss(f"part {part.id}")
+            return None
+
+
+def _reasoning(sending: Sending, part: ReasoningPart) -> Block | None:
+    fields = sending.reasoning(part)
+    if fields is None:
+        return None
+    if part.redacted:
+        return {"type": "redacted_thinking", **fields} if "data" in fields else None
+    if sending.target.signed_thinking and bytes(fields.get("signature", b'""')) in (b'""', b"null"):
+        return None
+    return {"type": "thinking", "thinking": part.text, **fields}
+
+
+def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> Block:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id}
+    content = [made for one in part.content if (made := _content(sending, one, blocks)) is not None]
+    if len(content) == 1 and isinstance(content[0], dict) and content[0].keys() == {"type", "text"}:
+        block["content"] = content[0]["text"]
+    elif content:
+        block["content"] = content
+    if part.is_error:
+        block["is_error"] = True
+    return {**block, **_own(sending, part.provider)}
+
+
+def _content(sending: Sending, one: ResultContent, blocks: Blocks) -> Block | None:
+    return _part(sending, one, blocks)
+
+
+def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> Block:
+    """https://platform.claude.com/docs/en/build-with-claude/vision, …/pdf-support: the kinds of ``source``."""
+    own = _own(sending, part.provider)
+    title = {"title": part.name} if isinstance(part, FilePart) and part.name else {}
+    if isinstance(part, FilePart) and part.text and not part.source:
+        source: dict[str, Any] = {"type": "text", "media_type": "text/plain", "data": part.text}
+        return {"type": "document", "source": source, **title, **own}
+    held = locate(sending, part)
+    kind = "image" if isinstance(part, ImagePart) else "document"
+    if held is None or (kind == "document" and not held.mime.startswith(("application/pdf", "text/"))):
+        text = named_text(part) if isinstance(part, FilePart) and part.text else stand_in(blocks, part)
+        return {"type": "text", "text": text}
+    return {"type": kind, "source": _source(held), **title, **own}
+
+
+def _source(held: Held) -> dict[str, Any]:
+    if held.data:
+        return {"type": "base64", "media_type": held.mime, "data": held.data}
+    if held.url:
+        return {"type": "url", "url": held.url}
+    return {"type": "file", "file_id": held.file_id}
+
+
+def _mark_head(
+    marks: CacheMarks,
+    system: list[dict[str, Any]],
+    written_system: list[msgspec.Raw],
+    tools: list[dict[str, Any] | msgspec.Raw],
+    written_tools: list[msgspec.Raw],
+) -> None:
+    marker = _marker(marks)
+    if marks.system and system:
+        _mark_last(system, written_system, marker)
+    elif marks.system and tools:
+        _mark_last(tools, written_tools, marker)
+
+
+def _mark_turns(marks: CacheMarks, turns: Sequence[_Turn]) -> None:
+    """Puts the markers on the written blocks of wire messages; a negative number of them marks every turn."""
+    marker = _marker(marks)
+    left = min(marks.messages, MOST_MARKS - 1 if marks.system else MOST_MARKS)
+    for turn in reversed(turns):
+        if left and turn.speaker == "user" and _mark_last(turn.content, turn.written, marker):
+            left -= 1
+
+
+def _marker(marks: CacheMarks) -> Mapping[str, str]:
+    return {"type": "ephemeral"} if marks.ttl == "5m" else {"type": "ephemeral", "ttl": marks.ttl}
+
+
+def _can_be_marked(block: Block) -> bool:
+    """Whether a block can carry a marker: thinking can't, nor can one that goes out as it came."""
+    return isinstance(block, dict) and block.get("type") not in ("thinking", "redacted_thinking")
+
+
+def _mark_last(blocks: list[Any], written: list[msgspec.Raw], marker: Mapping[str, str]) -> bool:
+    for at in range(len(blocks) - 1, -1, -1):
+        block = blocks[at]
+        if _can_be_marked(block):
+            written[at] = msgspec.Raw(msgspec.json.encode({**block, "cache_control": marker}))
+            return True
+    return False

@@ -1,0 +1,17 @@
+"""OpenAI-compatible Chat Completions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ullage.codec.wire import Wire
+from ullage.codec.wires.chat import decode, encode, read
+
+WIRE: Final = Wire(
+    name="chat",
+    field="messages",
+    head=encode.encode_head,
+    writer=encode.Writer,
+    decoder=decode.ChatDecoder,
+    reader=read,
+)

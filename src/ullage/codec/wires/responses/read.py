@@ -1,0 +1,165 @@
+"""OpenAI Responses: request bodies and answers.
+
+https://platform.openai.com/docs/api-reference/responses. Items of the model that stand next to each other are one
+assistant message, outputs of tools next to each other one tool message. Items without a word of their own (searches,
+code runs, approvals, references) are kept whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
+from ullage.codec.parts import Json, PartMaker, as_list, as_text, blocks, data_url, readable, tool, without
+from ullage.codec.wires.chat.read import read_tool as read_chat_tool
+from ullage.messages import Message, Part, Request, ResultContent, Role, SystemBlock, Tool, clean_text
+
+_READ = ("input", "instructions", "tools", "model", "stream", "previous_response_id", "conversation")
+_SYSTEM = ("system", "developer")
+
+
+def claims(body: Mapping[str, Any]) -> bool:
+    """Whether this is a Responses body, with a history or a stored prompt."""
+    has_prompt = "prompt" in body and "instructions" in body
+    return "input" in body or "previous_response_id" in body or has_prompt
+
+
+def head_of(items: list[Any]) -> int:
+    """How many items are the system prompt's: system and developer messages join the instructions."""
+    for at, one in enumerate(items):
+        if isinstance(one, dict) and one.get("role") not in _SYSTEM:
+            return at
+    return len(items)
+
+
+def open_from(items: list[Any]) -> int:
+    """Where the items begin that later ones may be joined to: the last of the model's, or the last outputs of tools."""
+    role: Role | None = None
+    for at in range(len(items) - 1, -1, -1):
+        item = items[at]
+        if not isinstance(item, dict):
+            continue
+        if role is None:
+            role = _role(item)
+            if role in ("user", "system"):
+                return len(items)
+        elif _role(item) != role:
+            return at + 1
+    return 0
+
+
+def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
+    """The body of one Responses call with no items but those of its system prompt."""
+    system = [SystemBlock(text=clean_text(as_text(body["instructions"])).text)] if body.get("instructions") else []
+    system += [_system(make, one) for one in head if isinstance(one, dict)]
+    return Request(
+        wire=make.wire,
+        model=make.model,
+        provider=make.provider,
+        system=tuple(system),
+        tools=tuple(_tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)),
+        params=without(body, *_READ),
+        stream=body.get("stream") is True,
+        chained=as_text(body.get("previous_response_id") or _conversation(body.get("conversation"))),
+    )
+
+
+def read_answer(content: object, make: PartMaker) -> Message:
+    """The assistant's message: a response, or its list of output items."""
+    listed = content.get("output") if isinstance(content, Mapping) and "output" in content else content
+    parts = tuple(part for item in items_of(listed) if isinstance(item, dict) for part in _parts(make, item))
+    return make.namer.message("assistant", parts)
+
+
+def _conversation(value: object) -> object:
+    return value.get("id") if isinstance(value, dict) else value
+
+
+def items_of(value: object) -> list[Any]:
+    """The items of a body, whatever stands in their place."""
+    return [{"role": "user", "content": value}] if isinstance(value, str) else as_list(value)
+
+
+def _system(make: PartMaker, item: Json) -> SystemBlock:
+    text = "".join(as_text(block.get("text")) for block in blocks(item.get("content")))
+    return SystemBlock(text=clean_text(text).text, provider=make.opaque({"role": item.get("role")}))
+
+
+def _tool(one: Json) -> Tool:
+    if isinstance(one.get("function"), dict):
+        return read_chat_tool(one)
+    kind = as_text(one.get("type")) or "function"
+    if kind == "function":
+        deferred = one.get("defer_loading") is True
+        return tool(one.get("name"), one.get("description"), one.get("parameters"), deferred=deferred)
+    if kind == "custom":
+        return tool(one.get("name"), one.get("description"), one.get("format"), kind=kind)
+    return tool(one.get("server_label") or one.get("name") or kind, one.get("server_description"), one, kind=kind)
+
+
+def _role(item: Json) -> Role:
+    role = item.get("role")
+    if role in _SYSTEM:
+        return "system"
+    if role is not None:
+        return "assistant" if role == "assistant" else "user"
+    return "tool" if as_text(item.get("type")).endswith(("_output", "_approval_response")) else "assistant"
+
+
+def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
+    """The next messages of a body; ``make`` has read those before them."""
+    read: list[Message] = []
+    for role, run in groupby((one for one in items if isinstance(one, dict)), key=_role):
+        if role in ("user", "system"):
+            read += [make.namer.message(role, tuple(_parts(make, item))) for item in run]
+        else:
+            read.append(make.namer.message(role, tuple(part for item in run for part in _parts(make, item))))
+    return tuple(read)
+
+
+def _parts(make: PartMaker, item: Json) -> list[Part]:
+    match item.get("type"):
+        case None | "message" if "content" in item:
+            rest = without(item, "type", "role", "content")
+            return [_content(make, block, rest) for block in blocks(item["content"])]
+        case "reasoning":
+            text = "\n\n".join(as_text(one.get("text")) for one in blocks(item.get("summary")))
+            if not text:
+                text = "".join(readable(item.get("content")))
+            return [make.reasoning(text, without(item, "status"))]
+        case "function_call":
+            rest = without(item, "type", "call_id", "name", "arguments")
+            return [make.call(item.get("call_id"), item.get("name"), item.get("arguments"), rest)]
+        case "custom_tool_call":
+            rest = without(item, "call_id", "name", "input")
+            return [make.call(item.get("call_id"), item.get("name"), item.get("input"), rest)]
+        case "function_call_output" | "custom_tool_call_output":
+            content = tuple(_content(make, block, {}) for block in blocks(item.get("output")))
+            return [make.result(item.get("call_id"), content, rest=without(item, "call_id", "output"))]
+        case _:
+            return [make.item(item)]
+
+
+def _content(make: PartMaker, block: Json, rest: Json) -> ResultContent:
+    match block.get("type"):
+        case "text" | "input_text" | "output_text" | "summary_text":
+            return make.text(block.get("text"), {**without(block, "type", "text"), **rest})
+        case "refusal":
+            return make.text(block.get("refusal"), {**rest, "refusal": True})
+        case "input_image":
+            url = as_text(block.get("image_url"))
+            mime, data = data_url(url)
+            where = "" if data else url or as_text(block.get("file_id"))
+            return make.media(mime or "image/*", data=data, url=where, detail=block.get("detail"), rest=rest)
+        case "input_file":
+            mime, data = data_url(as_text(block.get("file_data")))
+            data = data or as_text(block.get("file_data"))
+            where = "" if data else as_text(block.get("file_url") or block.get("file_id"))
+            return make.media(mime or "application/pdf", data=data, url=where, name=block.get("filename"), rest=rest)
+        case "input_audio":
+            inner = block.get("input_audio")
+            held = inner if isinstance(inner, dict) else block
+            return make.media(f"audio/{as_text(held.get('format')) or '*'}", data=as_text(held.get("data")), rest=rest)
+        case _:
+            return make.item(block)

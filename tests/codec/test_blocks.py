@@ -1,0 +1,115 @@
+"""What all encoders share."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.codec.streams import HOSTS, request, user
+from ullage.codec.blocks import Block, Blocks, Encoded, Options, Sending, json_object
+from ullage.codec.history import encode
+from ullage.errors import InvalidRequest
+from ullage.messages import Message, ProviderData, Request, SystemBlock, TextPart, Tool
+
+WIRES = sorted(HOSTS)
+
+
+def test_a_wire_without_a_codec_is_refused_by_name() -> None:
+    with pytest.raises(InvalidRequest, match="converse"):
+        encode(Request(wire="converse", model="m"))
+
+
+def test_the_same_block_in_another_place_is_another_one() -> None:
+    blocks = Blocks()
+    assert bytes(blocks.add("user", {"a": 1})) == bytes(blocks.add("system", {"a": 1})) == b'{"a":1}'
+    assert len({block.digest for block in blocks.made}) == 2
+
+
+def encoded(*blocks: str) -> Encoded:
+    return Encoded("/", {}, {}, tuple(Block("user", one.encode()) for one in blocks))
+
+
+def test_a_request_extends_another_when_its_blocks_begin_with_the_others() -> None:
+    assert encoded("a", "b").extends(encoded("a"))
+    assert encoded("a").extends(encoded("a"))
+    assert not encoded("a").extends(encoded("a", "b"))
+    assert not encoded("x", "b").extends(encoded("a"))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("what", ["system", "tools", "text", "order"])
+def test_any_change_of_what_was_sent_is_seen_in_the_blocks(wire: str, what: str) -> None:
+    def ask(system: str = "S", tool: str = "f", *texts: str) -> Encoded:
+        said = texts or ("a", "b")
+        messages = [user(text, f"u{at}") for at, text in enumerate(said)]
+        return encode(request(wire, *messages, system=(SystemBlock(text=system),), tools=(Tool(name=tool),)))
+
+    changed = {
+        "system": ask("T"),
+        "tools": ask("S", "g"),
+        "text": ask("S", "f", "a", "c"),
+        "order": ask("S", "f", "b", "a"),
+    }[what]
+    assert not changed.extends(ask())
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_parameters_are_no_part_of_the_blocks(wire: str) -> None:
+    one = encode(request(wire, user()), options=Options(max_output=5, temperature=0.1, effort="low"))
+    assert one.blocks == encode(request(wire, user(), stream=True)).blocks
+
+
+def data(*, wire: str, provider: str, model: str) -> ProviderData:
+    raw = msgspec.Raw(b'{"id": "x",  "other": 1.50}')
+    return ProviderData(data=raw, wire=wire, provider=provider, model=model)
+
+
+def sending() -> Sending:
+    return Sending.of(request("responses"), Options())
+
+
+@pytest.mark.parametrize(
+    ("origin", "fields"),
+    [
+        (data(wire="responses", provider="openai", model="gpt-5"), {"id", "other"}),
+        (data(wire="responses", provider="openai", model="gpt-5-2025-08-07"), {"id", "other"}),
+        (data(wire="responses", provider="openai", model="gpt-4.1"), {"other"}),
+        (data(wire="responses", provider="azure", model="gpt-5"), set()),
+        (data(wire="chat", provider="openai", model="gpt-5"), set()),
+        (None, set()),
+    ],
+)
+def test_own_fields_go_only_to_who_can_read_them(origin: ProviderData | None, fields: set[str]) -> None:
+    assert set(sending().fields(origin)) == fields
+
+
+def test_fields_are_the_bytes_they_came_in() -> None:
+    fields = sending().fields(data(wire="responses", provider="openai", model="gpt-5"))
+    assert bytes(fields["other"]) == b"1.50"
+
+
+def test_data_that_is_no_object_has_no_fields() -> None:
+    broken = ProviderData(data=msgspec.Raw(b"[1]"), wire="responses", provider="openai", model="gpt-5")
+    assert sending().fields(broken) == {}
+
+
+@given(st.text(max_size=40) | st.sampled_from(['{"a": 1.0}', '{"a":1}{', "{}", " {} ", "null", '"\ud800"', "\ud800"]))
+def test_arguments_are_always_an_object(written: str) -> None:
+    assert isinstance(json.loads(bytes(json_object(written))), dict)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30))
+def test_text_goes_out_as_it_is(wire: str, text: str) -> None:
+    said = Message(id="u", role="user", parts=(TextPart(id="u.1", text=text),))
+    assert msgspec.json.encode(text) in encode(request(wire, said)).content
+
+
+def test_no_header_holds_a_key() -> None:
+    for wire in WIRES:
+        names = {name.lower() for name in encode(request(wire, user())).headers}
+        assert names <= {"content-type", "anthropic-version", "anthropic-beta"}
