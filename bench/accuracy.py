@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 
 from bench import formulas
-from ullage.cli.evaluate import Outcome, Replay, pair_groups, rows_of, table
+from ullage.cli.evaluate import EvaluatedPrediction, Replay, pair_groups, rows_of, table
 from ullage.cli.recorded import Pair, pair_of
 from ullage.messages import Part, ProviderItem, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.forecast import FittedEstimator
@@ -72,16 +72,20 @@ def split(pairs: Sequence[Pair], folds: int, *, by_project: bool) -> list[int]:
     return [place[name] for name in names]
 
 
-def cross_validated(rows: Sequence[Any], pairs: Sequence[Pair], folds: Sequence[int], estimator: str) -> list[Outcome]:
+def cross_validated(
+    rows: Sequence[Any], pairs: Sequence[Pair], folds: Sequence[int], estimator: str
+) -> list[EvaluatedPrediction]:
     """Every row as predicted by what the other folds taught."""
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, EvaluatedPrediction] = {}
     for fold in sorted(set(folds)):
         others = [pair for pair, own in zip(pairs, folds, strict=True) if own != fold]
         counter = fitted_counter(others, estimator)
         replay = Replay(FittedEstimator(counter, fitted_families(others, counter)))
         for place, (pair, own) in enumerate(zip(pairs, folds, strict=True)):
             if own == fold:
-                outcomes[place] = Outcome(replay.pair(pair), pair_groups(pair), formulas.predictions(rows[place]))
+                outcomes[place] = EvaluatedPrediction(
+                    replay.pair(pair), pair_groups(pair), formulas.predictions(rows[place])
+                )
     return [outcomes[place] for place in range(len(pairs))]
 
 

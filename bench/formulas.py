@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ullage.cli import recorded
-from ullage.cli.recorded import Row
+from ullage.cli.recorded import RecordedRow
 from ullage.tokens.heuristics import GeminiCliCounter
 
-Formula = Callable[[Row], float | None]
+Formula = Callable[[RecordedRow], float | None]
 """The predicted input of a row's call; ``None`` where the row does not hold what the formula needs."""
 
 
-def _everything(row: Row) -> list[str] | None:
+def _everything(row: RecordedRow) -> list[str] | None:
     """All text of a request, whole or a pair's second one; ``None`` where the row does not hold it."""
     whole = "atoms" in row
     if not whole and not isinstance(row.get("a_atoms"), list):
@@ -26,25 +26,25 @@ def _everything(row: Row) -> list[str] | None:
     return texts
 
 
-def quarter(row: Row) -> float | None:
+def quarter(row: RecordedRow) -> float | None:
     """Characters / 4 of everything that is sent, as OpenCode estimates."""
     texts = _everything(row)
     return None if texts is None else sum(len(text) for text in texts) / 4
 
 
-def gemini_cli(row: Row) -> float | None:
+def gemini_cli(row: RecordedRow) -> float | None:
     """gemini-cli's weights over everything that is sent."""
     texts = _everything(row)
     return None if texts is None else sum(GeminiCliCounter().count(text, "") for text in texts)
 
 
-def last_total(row: Row) -> float | None:
+def last_total(row: RecordedRow) -> float | None:
     """Input and output of the last call, as MEW reads a window."""
     usage = recorded.pair_of(row).usage
     return None if usage.input is None else float(usage.input + (usage.output or 0))
 
 
-def dexto(row: Row) -> float | None:
+def dexto(row: RecordedRow) -> float | None:
     """The last call's total and a quarter of the characters added, as Dexto estimates; 1,000 for each image or file."""
     total = last_total(row)
     if total is None:
@@ -63,6 +63,6 @@ FORMULAS: Final[Mapping[str, Formula]] = {
 }
 
 
-def predictions(row: Row) -> dict[str, float | None]:
+def predictions(row: RecordedRow) -> dict[str, float | None]:
     """The prediction of every formula for a row."""
     return {name: formula(row) for name, formula in FORMULAS.items()}

@@ -12,19 +12,19 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ullage_simulators.answer import Answer, speak
 from ullage_simulators.answer import Call as ToolCall
+from ullage_simulators.answer import ScriptedAnswer, speak
 from ullage_simulators.faults import Fault
 from ullage_simulators.scenario import Scenario, read
 from ullage_simulators.server import App, Exchange, _Answer, engine, listener
 from ullage_simulators.simulators import simulators
-from ullage_simulators.wire import Bill, Call, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Wire
 
 WINDOW = 10_000_000
 TELL = "Tell me."
 STORY = "The valve at the end stays shut. " * 26
 END = "That was all."
-NEXT = Answer(text="Now the next log.", calls=(ToolCall("read_log", '{"number": 1}'),))
+NEXT = ScriptedAnswer(text="Now the next log.", calls=(ToolCall("read_log", '{"number": 1}'),))
 
 
 def scenario(delay_s: float) -> Scenario:
@@ -34,13 +34,13 @@ def scenario(delay_s: float) -> Scenario:
     return read({"models": models, "server": {"delay_s": delay_s}})
 
 
-def answer(body: dict[str, Any], steps: int) -> Answer:
+def answer(body: dict[str, Any], steps: int) -> ScriptedAnswer:
     """What comes next after a request's last message."""
     said: list[Any] = body.get("messages") or body["input"]
     last = str(said[-1])
     if TELL in last:
-        return Answer(text=STORY)
-    return Answer(text=END) if f"log {steps}: " in last else NEXT
+        return ScriptedAnswer(text=STORY)
+    return ScriptedAnswer(text=END) if f"log {steps}: " in last else NEXT
 
 
 class QuickApp(App):
@@ -55,7 +55,7 @@ class QuickApp(App):
         if exchange.status != 200:
             print(f"{exchange.status} {exchange.path} {exchange.said[:200]}", file=sys.stderr, flush=True)
 
-    def _generate(self, wire: Wire, call: Call, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
+    def _generate(self, wire: Wire, call: CallInProgress, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
         spoken = speak(answer(call.body, self._steps), call.model, call.drawn, budget=None, thinks=False)
         size = int(call.headers.get("content-length", "0")) // 4
         bill = Bill(call.number, wire.name, call.model.name, size, 0, 0, spoken.output, 0, 0, 0, True, spoken.stop)

@@ -21,7 +21,7 @@ from textual.pilot import Pilot
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
-from ullage.cli.chat.app import Chat
+from ullage.cli.chat.app import ChatApp
 from ullage.cli.chat.opening import environment_for
 from ullage.cli.chat.panels import Panel
 from ullage.cli.chat.simulated import Simulated
@@ -72,14 +72,14 @@ async def picture() -> str:
         shared = await agent._enter()
         async with Host(agent) as host:
             session = await host.begin("cellar", {"model": MODEL, "window": 200_000})
-            app = Chat(host, shared.store, session, environment)
+            app = ChatApp(host, shared.store, session, environment)
             async with app.run_test(size=SIZE) as pilot:
                 drawn = await _play(app, pilot)
         await agent._leave()
     return re.sub(r"terminal-\d+", "ullage-chat", drawn)
 
 
-async def _play(app: Chat, pilot: Pilot[str]) -> str:
+async def _play(app: ChatApp, pilot: Pilot[str]) -> str:
     async def until(is_so: Callable[[], bool]) -> None:
         while not is_so():
             await pilot.pause(0.05)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from ullage_simulators.drawn import draw
-from ullage_simulators.prompt import Ask
+from ullage_simulators.prompt import ScriptContext
 from ullage_simulators.server import Exchange
 from ullage_simulators.wire import Bill
 
@@ -87,7 +87,7 @@ def test_every_client_has_its_script() -> None:
 
 @pytest.mark.parametrize("marker", SUMMARISES)
 def test_each_clients_request_for_a_summary_is_answered_by_the_same_text(marker: str) -> None:
-    answers = {PLAYED.answer(Ask(1, text=f"{marker} …"), MODEL, {}).text for marker in SUMMARISES}
+    answers = {PLAYED.answer(ScriptContext(1, text=f"{marker} …"), MODEL, {}).text for marker in SUMMARISES}
     assert len(answers) == 1
     assert outcome(exchange(marker, bill(500))).summaries == 1
 

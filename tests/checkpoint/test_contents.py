@@ -8,7 +8,7 @@ from ullage.messages import TextPart
 from ullage.meter.clearing import cleared
 from ullage.meter.cost import MessageCost
 from ullage.meter.growth import Added
-from ullage.meter.view import Entry, Facts, Origin
+from ullage.meter.view import ContentLocation, Entry, Facts
 
 EVENTS: dict[int, Event] = {
     event.seq: event
@@ -25,13 +25,23 @@ EVENTS: dict[int, Event] = {
 }
 
 
-def entry(origin: Origin) -> Entry:
+def entry(origin: ContentLocation) -> Entry:
     cost = MessageCost(0.0, 0.0, Added(), None, ())
     return Entry("m", 1, Facts("user", "", origin, 0.0, cost), None)
 
 
 def test_a_message_is_read_from_the_event_and_the_place_in_it_that_it_came_with() -> None:
-    entries = [entry(origin) for origin in (Origin(3, 2), Origin(1), Origin(3), Origin(2), Origin(3, 1), Origin(1))]
+    entries = [
+        entry(origin)
+        for origin in (
+            ContentLocation(3, 2),
+            ContentLocation(1),
+            ContentLocation(3),
+            ContentLocation(2),
+            ContentLocation(3, 1),
+            ContentLocation(1),
+        )
+    ]
     numbers = events_of(entries)
     assert numbers == [1, 2, 3]
     put_contents(entries, [EVENTS[number] for number in numbers])
@@ -39,21 +49,30 @@ def test_a_message_is_read_from_the_event_and_the_place_in_it_that_it_came_with(
 
 
 def test_what_was_pruned_is_read_as_it_stands_since() -> None:
-    pruned = entry(Origin(1).after_pruning(4))
+    pruned = entry(ContentLocation(1).after_pruning(4))
     assert events_of([pruned]) == [1, 4]
     put_contents([pruned], [EVENTS[1], EVENTS[4]])
     assert pruned.message == cleared(result("r", "c", "a long result"), ["r.result"], "[gone]")
 
 
 def test_a_message_whose_row_is_damaged_is_replaced_by_a_note() -> None:
-    lost = entry(Origin(1))
+    lost = entry(ContentLocation(1))
     put_contents([lost], [RowDamaged(seq=1)])
     assert [part.text for part in lost.message.of_type(TextPart)] == [DAMAGED]
 
 
 @pytest.mark.parametrize(
-    "origin", [Origin(5), Origin(9), Origin(1, 1), Origin(3, 3), Origin(6), Origin(1, 0, (2,)), Origin(1, 0, (9,))]
+    "origin",
+    [
+        ContentLocation(5),
+        ContentLocation(9),
+        ContentLocation(1, 1),
+        ContentLocation(3, 3),
+        ContentLocation(6),
+        ContentLocation(1, 0, (2,)),
+        ContentLocation(1, 0, (9,)),
+    ],
 )
-def test_an_address_that_holds_no_such_message_is_named(origin: Origin) -> None:
+def test_an_address_that_holds_no_such_message_is_named(origin: ContentLocation) -> None:
     with pytest.raises(LedgerError, match="not the checkpoint's ledger"):
         read_message(origin, EVENTS)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ullage_simulators.answer import Answer as Scripted
+from ullage_simulators.answer import ScriptedAnswer as Scripted
 from ullage_simulators.faults import Fault
-from ullage_simulators.scenario import Line, Scenario
+from ullage_simulators.scenario import Scenario, ScriptLine
 from ullage_simulators.server import Server, running
 
 from ullage.cli import main
@@ -30,7 +30,7 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with running(Scenario(answers=(Line(Scripted(text="A cask is a barrel.")),)), seed=3) as made:
+    with running(Scenario(answers=(ScriptLine(Scripted(text="A cask is a barrel.")),)), seed=3) as made:
         yield made
 
 
@@ -164,7 +164,9 @@ def test_a_busy_provider_is_asked_again_and_that_is_said(capsys: pytest.CaptureF
 
 
 def test_an_answer_that_breaks_off_keeps_what_came_and_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    with running(Scenario(answers=(Line(Scripted(text="word " * 200)),), faults=(Fault("cut", at=1_500),))) as server:
+    with running(
+        Scenario(answers=(ScriptLine(Scripted(text="word " * 200)),), faults=(Fault("cut", at=1_500),))
+    ) as server:
         assert ask(server, "anthropic", "anthropic:claude-haiku-4-5") == 2
     shown = capsys.readouterr()
     assert shown.out
@@ -173,7 +175,7 @@ def test_an_answer_that_breaks_off_keeps_what_came_and_ends_with_2(capsys: pytes
 
 
 def test_a_cut_answer_says_how_to_get_more(capsys: pytest.CaptureFixture[str]) -> None:
-    answers = (Line(Scripted(text="word " * 200)),)
+    answers = (ScriptLine(Scripted(text="word " * 200)),)
     with running(Scenario(answers=answers)) as server:
         assert ask(server, "anthropic", "anthropic:claude-haiku-4-5", "--max-output", "20") == 0
     assert "--max-output" in capsys.readouterr().err

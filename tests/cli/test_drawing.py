@@ -10,14 +10,14 @@ from ullage.cli.drawing import NARROWEST, WIDEST, Subject, amount, draw
 from ullage.cli.glyphs import ASCII, UNICODE, Glyphs
 from ullage.cli.text import cells, plain
 from ullage.meter.reading import Reading, Used, Window
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 
 DRAWINGS = Path(__file__).parent / "drawings"
 
 ITEMS = (
-    Item("m41", "m41/0", "Tool results", "read_file", 9_870, 41),
-    Item("m12", "m12/0", "Tool results", "bash", 4_000, 12),
-    Item("m3", "m3/1", "Assistant", "", 2_100, 3),
+    PartEstimate("m41", "m41/0", "Tool results", "read_file", 9_870, 41),
+    PartEstimate("m12", "m12/0", "Tool results", "bash", 4_000, 12),
+    PartEstimate("m3", "m3/1", "Assistant", "", 2_100, 3),
 )
 
 
@@ -125,7 +125,7 @@ def test_names_from_a_log_can_not_send_escape_sequences_to_the_terminal() -> Non
         ),
         program=evil,
         title=f"title{evil}",
-        largest=(Item(evil, evil, evil, evil, 5, 1),),
+        largest=(PartEstimate(evil, evil, evil, evil, 5, 1),),
         skipped=(f"1 {evil}",),
         every_row=True,
     )

@@ -5,11 +5,11 @@ from tests.cli.readings import steps
 from ullage.cli.listing import Column, columns, largest_items, preview, previews, step_table
 from ullage.cli.text import cells, plain
 from ullage.messages import FilePart, ImagePart, Message, Part, TextPart, ToolCallPart, ToolResultPart
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 
 ITEMS = (
-    Item("m41", "m41/0", "Tool results", "read_file", 9_870, 41),
-    Item("m3", "m3/1", "Assistant", "", 300, 3),
+    PartEstimate("m41", "m41/0", "Tool results", "read_file", 9_870, 41),
+    PartEstimate("m3", "m3/1", "Assistant", "", 300, 3),
 )
 
 

@@ -6,11 +6,11 @@ from tests.cli.logs import write_log
 from ullage.cli import outline as module
 from ullage.cli.outline import first_line, outline
 from ullage.errors import FormatMiss, NotASession
-from ullage.importers import Place
+from ullage.importers import FoundSession
 
 
-def place(path: Path) -> Place:
-    return Place("pi", path, 1.0)
+def place(path: Path) -> FoundSession:
+    return FoundSession("pi", path, 1.0)
 
 
 def test_a_small_log_is_read_whole(tmp_path: Path) -> None:

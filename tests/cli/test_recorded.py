@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.recorded import Row, as_json, is_call, is_pair, pair_of, request_of, tools_of, truth_of
+from ullage.cli.recorded import RecordedRow, as_json, is_call, is_pair, pair_of, request_of, tools_of, truth_of
 from ullage.messages import FilePart, ImagePart, ProviderItem, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
-PAIR: Row = {
+PAIR: RecordedRow = {
     "id": "p1",
     "kind": "cassette",
     "source": "tests/one.yaml",
@@ -95,7 +95,7 @@ def test_reasoning_that_was_not_sent_back_is_no_part_of_what_goes_back() -> None
         {"a_atoms": [{"k": "server_tool", "t": "?"}]},
     ],
 )
-def test_what_makes_a_pair_unclean(change: Row) -> None:
+def test_what_makes_a_pair_unclean(change: RecordedRow) -> None:
     assert not pair_of({**PAIR, **change}).is_clean
 
 

@@ -6,7 +6,7 @@ from tests.cli.logs import write_log
 from ullage.cli.session import NoSuchStep, UnusableSession, main_calls, metered, read_session, skipped
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import CallEnded, CallStarted, MessageAdded
-from ullage.importers import Imported, Skipped
+from ullage.importers import ImportedSession, Skipped
 from ullage.messages import Message
 from ullage.meter.meter import Meter
 
@@ -34,7 +34,7 @@ def test_the_meter_stops_just_before_the_step(tmp_path: Path) -> None:
 
 def test_a_session_without_calls_has_no_steps() -> None:
     with pytest.raises(NoSuchStep, match="it has no model call"):
-        metered(Imported(format="pi", session="s"), Meter(), 1)
+        metered(ImportedSession(format="pi", session="s"), Meter(), 1)
 
 
 def test_what_can_not_be_read_is_told_apart(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_what_can_not_be_read_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_skipped_lines_are_counted_by_reason_and_the_first_are_named() -> None:
-    imported = Imported(
+    imported = ImportedSession(
         format="pi",
         session="s",
         lines=812,
@@ -66,4 +66,4 @@ def test_skipped_lines_are_counted_by_reason_and_the_first_are_named() -> None:
 
 
 def test_nothing_skipped_is_nothing_said() -> None:
-    assert skipped(Imported(format="pi", session="s", lines=812)) == []
+    assert skipped(ImportedSession(format="pi", session="s", lines=812)) == []

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 from msgspec.structs import replace
-from ullage_simulators.refusal import Refusal
+from ullage_simulators.refusal import CallRefused
 from ullage_simulators.scenario import Scenario
 from ullage_simulators.simulators import simulators
-from ullage_simulators.wire import Call, Memory
+from ullage_simulators.wire import CallInProgress, Memory
 
 from tests.codec.histories import broken_request, unforged
 from tests.tiers import examples
@@ -52,8 +52,8 @@ def refusal_of(request: Request, simulator: str) -> str:
         body = wire.read(encoded.content)
         model = scenario.model(wire.named_model(body, endpoint), wire.family)
         assert model is not None, request.model
-        wire.check(Call(memory, endpoint, encoded.headers, body, model, memory.numbers(model), False, 1))
-    except Refusal as refusal:
+        wire.check(CallInProgress(memory, endpoint, encoded.headers, body, model, memory.numbers(model), False, 1))
+    except CallRefused as refusal:
         return f"{refusal.refused.name}: {refusal.refused.text}"
     return ""
 

@@ -1,4 +1,4 @@
-"""A second, simple fold of imported events, written apart from ``Rows``: what is in view, and does it all fit."""
+"""A second, simple fold of imported events, independent of ``EventWriter``: what is in view, and does it all fit."""
 
 from __future__ import annotations
 

@@ -4,11 +4,11 @@ import pytest
 
 from tests.importers.folding import text_of
 from ullage.importers.claude_attachments import Attachments
-from ullage.importers.rows import Rows
+from ullage.importers.rows import EventWriter
 
 
-def read(attachment: dict[str, Any], rendered: str = "") -> tuple[str | None, Rows]:
-    rows = Rows("s")
+def read(attachment: dict[str, Any], rendered: str = "") -> tuple[str | None, EventWriter]:
+    rows = EventWriter("s")
     entry: dict[str, Any] = {"attachment": attachment}
     if rendered:
         entry["rendered"] = [{"content": rendered}]
@@ -41,7 +41,7 @@ def test_the_text_as_it_was_sent_goes_before_the_attachments_own() -> None:
 
 
 def test_memory_agents_and_instructions_are_rows_of_the_system_prompt() -> None:
-    rows = Rows("s")
+    rows = EventWriter("s")
     attachments = Attachments(rows)
     for attachment in (
         {"type": "nested_memory", "displayPath": "a/CLAUDE.md", "content": {"content": "old"}},
@@ -56,7 +56,7 @@ def test_memory_agents_and_instructions_are_rows_of_the_system_prompt() -> None:
 
 
 def test_deferred_tools_come_and_go() -> None:
-    rows = Rows("s")
+    rows = EventWriter("s")
     attachments = Attachments(rows)
     attachments.read({"attachment": {"type": "deferred_tools_delta", "addedNames": ["mcp__a__x", "B"]}}, "m")
     change = {"type": "deferred_tools_delta", "addedNames": ["B", "C"], "removedNames": ["mcp__a__x"]}

@@ -5,12 +5,12 @@ import pytest
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, LimitLearnt, ModelChanged, SessionStarted, SystemChanged, ToolsChanged
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.importers.claude_code import ClaudeCodeReader
 from ullage.messages import ImagePart, ReasoningPart, ToolCallPart, ToolResultPart
 
 
-def imported(name: str) -> Imported:
+def imported(name: str) -> ImportedSession:
     return read(FIXTURES / "claude_code" / f"{name}.jsonl")
 
 

@@ -2,12 +2,12 @@ import msgspec
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, LimitLearnt, ModelChanged, SessionStarted, SystemChanged, ToolsChanged
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.importers.codex import CodexReader
 from ullage.messages import ReasoningPart, ToolCallPart
 
 
-def imported(name: str) -> Imported:
+def imported(name: str) -> ImportedSession:
     return read(FIXTURES / "codex" / f"{name}.jsonl")
 
 

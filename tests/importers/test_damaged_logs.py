@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.importers.folding import FIXTURES, Folded
 from ullage.errors import InputError
 from ullage.events import Event
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.importers.detect import FORMATS
 from ullage.importers.reader import Reader
 
@@ -36,7 +36,7 @@ def fed(path: Path, data: bytes) -> list[Event]:
     return events
 
 
-def attempt(path: Path) -> Imported | None:
+def attempt(path: Path) -> ImportedSession | None:
     try:
         imported = read(path)
     except InputError:

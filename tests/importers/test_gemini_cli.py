@@ -1,11 +1,11 @@
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, MessageReplaced, SessionStarted
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.messages import ToolResultPart
 
 
-def imported(name: str) -> Imported:
+def imported(name: str) -> ImportedSession:
     return read(FIXTURES / "gemini_cli" / name)
 
 

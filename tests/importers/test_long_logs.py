@@ -9,7 +9,7 @@ from tests.importers.test_tree import Log
 from ullage.envelope import COPY_STEPS, LOG_LINES, LOG_STEPS
 from ullage.errors import UnreadableInput
 from ullage.importers import read
-from ullage.importers.rows import Rows
+from ullage.importers.rows import EventWriter
 from ullage.messages import Message, SystemBlock
 
 
@@ -38,8 +38,8 @@ def test_branches_that_are_returned_to_again_and_again_end_the_reading() -> None
     assert len(log.rows.messages) < LOG_STEPS // COPY_STEPS + 3 * length
 
 
-def filled(length: int = 1_000) -> Rows:
-    rows = Rows("s")
+def filled(length: int = 1_000) -> EventWriter:
+    rows = EventWriter("s")
     for number in range(length):
         rows.add(said(f"m{number}"))
     return rows
@@ -61,7 +61,7 @@ def test_rewinds_of_a_long_conversation_end_the_reading() -> None:
 
 
 def test_a_system_prompt_that_grows_by_each_line_ends_the_reading() -> None:
-    rows = Rows("s")
+    rows = EventWriter("s")
     with pytest.raises(UnreadableInput, match="too often"):
         for _ in range(1_000):
             rows.use_system([*rows.system, SystemBlock(text="a")])
@@ -69,7 +69,7 @@ def test_a_system_prompt_that_grows_by_each_line_ends_the_reading() -> None:
 
 def test_a_name_that_is_used_again_and_again_is_tried_once_a_variant() -> None:
 
-    rows = Rows("s")
+    rows = EventWriter("s")
     for _ in range(20_000):
         rows.add(said(rows.unique("m")))
     assert list(rows.view)[:3] == ["m", "m@2", "m@3"]

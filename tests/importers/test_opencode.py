@@ -1,10 +1,10 @@
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, Pruned, SessionStarted
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.messages import ImagePart, ReasoningPart, ToolResultPart
 
 
-def imported() -> Imported:
+def imported() -> ImportedSession:
     return read(FIXTURES / "opencode")
 
 

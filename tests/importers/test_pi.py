@@ -2,12 +2,12 @@ import msgspec
 
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import CompactionCommitted, SessionStarted
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.importers.pi import PiReader
 from ullage.messages import ImagePart, ReasoningPart
 
 
-def imported(name: str) -> Imported:
+def imported(name: str) -> ImportedSession:
     return read(FIXTURES / "pi" / f"{name}.jsonl")
 
 

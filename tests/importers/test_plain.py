@@ -1,15 +1,15 @@
 from tests.importers.folding import FIXTURES, Folded
 from ullage.events import ParamsChanged, SessionStarted, SystemChanged, ToolsChanged
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.importers.plain import PlainReader
 from ullage.messages import ImagePart, ReasoningPart
 
 
-def imported(name: str) -> Imported:
+def imported(name: str) -> ImportedSession:
     return read(FIXTURES / "plain" / name)
 
 
-def started(session: Imported) -> tuple[str, str]:
+def started(session: ImportedSession) -> tuple[str, str]:
     first = session.events[0]
     assert isinstance(first, SessionStarted)
     return first.model, first.wire

@@ -1,6 +1,6 @@
 from tests.importers.folding import Folded
 from ullage.events import LimitLearnt, ModelChanged, SessionStarted
-from ullage.importers.rows import Rows
+from ullage.importers.rows import EventWriter
 from ullage.messages import Message, SystemBlock, TextPart
 from ullage.usage import Usage
 
@@ -9,8 +9,8 @@ def said(name: str) -> Message:
     return Message(id=name, role="user", parts=(TextPart(id=f"{name}/0", text=name),))
 
 
-def filled() -> Rows:
-    rows = Rows("s")
+def filled() -> EventWriter:
+    rows = EventWriter("s")
     for name in ("a", "b", "c", "d"):
         rows.add(said(name))
     return rows
@@ -90,7 +90,7 @@ def test_of_several_messages_the_last_in_view_is_gone_back_to() -> None:
 
 
 def test_a_call_starts_when_it_was_asked_and_ends_now() -> None:
-    rows = Rows("s")
+    rows = EventWriter("s")
     rows.at = 50.0
     rows.call("c", said("x"), Usage(input=1), started=40.0)
     events = rows.take(final=True)

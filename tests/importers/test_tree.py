@@ -1,5 +1,5 @@
 from tests.importers.folding import Folded
-from ullage.importers.rows import Rows
+from ullage.importers.rows import EventWriter
 from ullage.importers.tree import Tree
 from ullage.messages import Message, Role, TextPart
 
@@ -8,7 +8,7 @@ class Log:
     """Lines by key and parent, each with one message."""
 
     def __init__(self) -> None:
-        self.rows = Rows("s")
+        self.rows = EventWriter("s")
         self.tree = Tree(self.rows)
 
     def line(self, key: str, parent: str, role: Role = "user") -> None:

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 from ullage_simulators import Scenario, Server, running
-from ullage_simulators.answer import Answer, Call
+from ullage_simulators.answer import Call, ScriptedAnswer
 from ullage_simulators.faults import Fault
-from ullage_simulators.scenario import Line, When
+from ullage_simulators.scenario import ScriptLine, When
 
 from tests.integration.conversation import (
     ANTHROPIC,
@@ -41,13 +41,23 @@ ANTHROPIC_ITEM = {"type": "later_block", "data": "b3BhcXVl", "n": 1.50, "inner":
 RESPONSES_ITEM = {"id": "lt_01", "type": "later_item", "blob": "b3BhcXVl", "inner": {"b": 1, "a": [None, ""]}}
 
 LINES = (
-    Line(Answer("Sealed away.", "", (Call("read", SPACED),), redacted=True), When(contains="redacted")),
-    Line(Answer("Hm.", "Something new.", (Call("read", SPACED),), extra=(ANTHROPIC_ITEM,)), When(contains="new block")),
-    Line(Answer("Hm.", "Something new.", (Call("read", SPACED),), extra=(RESPONSES_ITEM,)), When(contains="new item")),
-    Line(
-        Answer("A longer thought, about labels and shelves.", "It is in the hall, on the left."), When(contains="tell")
+    ScriptLine(ScriptedAnswer("Sealed away.", "", (Call("read", SPACED),), redacted=True), When(contains="redacted")),
+    ScriptLine(
+        ScriptedAnswer("Hm.", "Something new.", (Call("read", SPACED),), extra=(ANTHROPIC_ITEM,)),
+        When(contains="new block"),
     ),
-    Line(Answer("I had better look.", "I look.", (Call("read", SPACED), Call("list", "{}"))), When(contains="look")),
+    ScriptLine(
+        ScriptedAnswer("Hm.", "Something new.", (Call("read", SPACED),), extra=(RESPONSES_ITEM,)),
+        When(contains="new item"),
+    ),
+    ScriptLine(
+        ScriptedAnswer("A longer thought, about labels and shelves.", "It is in the hall, on the left."),
+        When(contains="tell"),
+    ),
+    ScriptLine(
+        ScriptedAnswer("I had better look.", "I look.", (Call("read", SPACED), Call("list", "{}"))),
+        When(contains="look"),
+    ),
 )
 
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import pytest
 from ullage_simulators import Scenario, Server, running
-from ullage_simulators.answer import Answer, Call
-from ullage_simulators.scenario import Line, When
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.scenario import ScriptLine, When
 from ullage_simulators.wire import Bill
 
 from tests.integration import epochs
@@ -68,8 +68,11 @@ WORDS = ("vase", "amphora", "bronze", "label", "shelf", "lender", "roof", "damp"
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     lines = (
-        Line(Answer("Which rooms are left? The hall, then the yard.", "Reading on.", CALLS), When(contains="go on")),
-        Line(Answer("Everything has been seen.", "All rooms are in order.")),
+        ScriptLine(
+            ScriptedAnswer("Which rooms are left? The hall, then the yard.", "Reading on.", CALLS),
+            When(contains="go on"),
+        ),
+        ScriptLine(ScriptedAnswer("Everything has been seen.", "All rooms are in order.")),
     )
     with running(Scenario(answers=lines), seed=11) as server:
         yield server

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 from ullage_simulators import Scenario, Server, running
-from ullage_simulators.answer import Answer, Call
-from ullage_simulators.scenario import Line, When
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.scenario import ScriptLine, When
 
 from tests.integration import epochs
 from tests.integration.conversation import BOUND_CLAUDE, FIVE, MORE, Conversation, Dialect, Sent
@@ -24,19 +24,19 @@ def thought(dialect: Dialect) -> str:
 
 
 def script() -> Scenario:
-    lines: list[Line] = []
+    lines: list[ScriptLine] = []
     for dialect in ALL:
         model, private = dialect.model, thought(dialect)
-        begin = Answer(
+        begin = ScriptedAnswer(
             f"{private}: two files.", "I look.", (Call("read", '{"path": "a"}'), Call("list", '{"path": "b"}'))
         )
         lines += [
-            Line(begin, When(contains="begin", model=model)),
-            Line(
-                Answer(f"{private}: one more.", "", (Call("read", '{"path":"c"}'),)),
+            ScriptLine(begin, When(contains="begin", model=model)),
+            ScriptLine(
+                ScriptedAnswer(f"{private}: one more.", "", (Call("read", '{"path":"c"}'),)),
                 When(contains="go on", model=model),
             ),
-            Line(Answer(f"{private}: enough.", "That is all."), When(model=model)),
+            ScriptLine(ScriptedAnswer(f"{private}: enough.", "That is all."), When(model=model)),
         ]
     return Scenario(answers=tuple(lines))
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 from ullage_simulators import Scenario, running
-from ullage_simulators.answer import Answer, Call
-from ullage_simulators.scenario import Line, When
+from ullage_simulators.answer import Call, ScriptedAnswer
+from ullage_simulators.scenario import ScriptLine, When
 
 from tests.integration.conversation import FIVE, MORE, Conversation, Dialect
 from ullage import Meter
@@ -74,8 +74,8 @@ def reading(dice: random.Random) -> Call:
 def script(seed: int) -> Scenario:
     dice = random.Random(seed)
     lines = [
-        Line(
-            Answer(
+        ScriptLine(
+            ScriptedAnswer(
                 prose(dice, dice.randint(10, 120)),
                 prose(dice, dice.randint(0, 30)),
                 tuple(
@@ -87,7 +87,7 @@ def script(seed: int) -> Scenario:
         )
         for step in range(STEPS)
     ]
-    return Scenario(answers=(*lines, Line(Answer(prose(dice, 40), prose(dice, 120)))))
+    return Scenario(answers=(*lines, ScriptLine(ScriptedAnswer(prose(dice, 40), prose(dice, 120)))))
 
 
 WORDS = (  # noqa: SIM905

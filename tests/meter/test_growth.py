@@ -16,10 +16,10 @@ from ullage.messages import (
 )
 from ullage.meter.growth import (
     Added,
-    Anchor,
-    Answer,
+    AnswerTokens,
     Counted,
-    Situation,
+    GrowthSituation,
+    LastCall,
     counted_for,
     hidden_reasoning,
     next_input,
@@ -33,27 +33,27 @@ from ullage.tokens.text import counter_for
 WORDS = counter_for(lambda text: float(len(text.split())))
 TWENTY = counter_for(lambda text: 20.0)
 
-CLAUDE = Situation(wire="messages", provider="anthropic", model="claude-sonnet-4-5")
-GPT5 = Situation(wire="responses", provider="openai", model="gpt-5")
-GPT4O = Situation(wire="chat", provider="openai", model="gpt-4o")
+CLAUDE = GrowthSituation(wire="messages", provider="anthropic", model="claude-sonnet-4-5")
+GPT5 = GrowthSituation(wire="responses", provider="openai", model="gpt-5")
+GPT4O = GrowthSituation(wire="chat", provider="openai", model="gpt-4o")
 
 
-def family(situation: Situation) -> Family:
+def family(situation: GrowthSituation) -> Family:
     return family_for(situation.wire, situation.provider, situation.model)
 
 
-def tools(situation: Situation) -> Situation:
+def tools(situation: GrowthSituation) -> GrowthSituation:
     return replace(situation, tool_turn=True, user_turn=False)
 
 
-def user(situation: Situation) -> Situation:
+def user(situation: GrowthSituation) -> GrowthSituation:
     return replace(situation, user_turn=True, tool_turn=False)
 
 
 def test_the_seeds_example_gives_5120() -> None:
     added = Added.of(result("r", "c", "whatever"), PLAIN, TWENTY)
-    anchor = Anchor(input=5000, output=100)
-    situation = Situation(wire="", provider="", model="", tool_turn=True)
+    anchor = LastCall(input=5000, output=100)
+    situation = GrowthSituation(wire="", provider="", model="", tool_turn=True)
     assert next_input(anchor, added, situation, PLAIN).tokens == 5120
 
 
@@ -62,7 +62,7 @@ def test_a_tool_result_costs_its_text_and_its_wrapping() -> None:
     added = Added.of(result("r", "c", "one two three", name="get_weather"), gpt, WORDS)
     # 3 words, 1 word of the tool's name, 2 for the first result; 4 for closing the answer stand outside.
     assert added.tokens(gpt) == 3 + 1 + constants.OPENAI_CHAT.result
-    anchor = Anchor(input=100, output=10)
+    anchor = LastCall(input=100, output=10)
     assert next_input(anchor, added, tools(GPT4O), gpt).tokens == 110 + 6 + constants.OPENAI_CHAT.step
 
 
@@ -78,9 +78,9 @@ def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> No
     gpt = family(GPT4O)
     nameless = result("r", "c", "done", name="")
     assert Added.of(nameless, gpt, WORDS, tool_names={"c": "get the weather"}).names == 3
-    called = Answer(names=2.0, calls=1)
-    by_call = next_input(Anchor(input=1, output=9, answer=called), Added.of(nameless, gpt, WORDS), tools(GPT4O), gpt)
-    without = next_input(Anchor(input=1, output=9), Added.of(nameless, gpt, WORDS), tools(GPT4O), gpt)
+    called = AnswerTokens(names=2.0, calls=1)
+    by_call = next_input(LastCall(input=1, output=9, answer=called), Added.of(nameless, gpt, WORDS), tools(GPT4O), gpt)
+    without = next_input(LastCall(input=1, output=9), Added.of(nameless, gpt, WORDS), tools(GPT4O), gpt)
     assert by_call.exact - without.exact == 2
 
 
@@ -134,7 +134,7 @@ def test_an_item_that_lives_with_the_provider_may_cost_thousands() -> None:
     claude = family(CLAUDE)
     message = Message(id="m", role="user", parts=(ProviderItem(id="p", kind="file"),))
     added = Added.of(message, claude, WORDS)
-    estimate = next_input(Anchor(input=500, output=10), added, user(CLAUDE), claude)
+    estimate = next_input(LastCall(input=500, output=10), added, user(CLAUDE), claude)
     assert estimate.high > 5000
     assert estimate.tokens < 600
 
@@ -143,10 +143,10 @@ def test_an_item_that_lives_with_the_provider_may_cost_thousands() -> None:
     ("situation", "expected"),
     [(tools(GPT5), True), (user(GPT5), False), (tools(CLAUDE), True), (user(CLAUDE), False), (tools(GPT4O), True)],
 )
-def test_reasoning_is_kept_in_a_tool_loop_and_left_at_a_user_turn(situation: Situation, expected: bool) -> None:
+def test_reasoning_is_kept_in_a_tool_loop_and_left_at_a_user_turn(situation: GrowthSituation, expected: bool) -> None:
     own = family(situation)
-    thought = Answer(text=20.0, thoughts=1)
-    anchor = Anchor(input=1000, output=600, reasoning=500, answer=thought)
+    thought = AnswerTokens(text=20.0, thoughts=1)
+    anchor = LastCall(input=1000, output=600, reasoning=500, answer=thought)
     estimate = next_input(anchor, Added(), situation, own)
     assert (estimate.reasoning_kept > 0) is expected
     assert estimate.answer_kept == pytest.approx(600 if expected else 100, abs=70)
@@ -157,26 +157,28 @@ def test_reasoning_is_kept_in_a_tool_loop_and_left_at_a_user_turn(situation: Sit
 )
 def test_reasoning_floored_to_64_is_restored_from_what_is_visible(reported: int, output: int, hidden: float) -> None:
     own = family(GPT5)
-    anchor = Anchor(input=1, output=output, reasoning=reported, answer=Answer(text=17.0))  # 20 with its wrapping
+    anchor = LastCall(
+        input=1, output=output, reasoning=reported, answer=AnswerTokens(text=17.0)
+    )  # 20 with its wrapping
     assert hidden_reasoning(anchor, own) == hidden
 
 
 def test_unreported_reasoning_is_the_output_that_is_not_visible() -> None:
     own = family(CLAUDE)
-    shown = Answer(text=50.0, thoughts=1)
+    shown = AnswerTokens(text=50.0, thoughts=1)
     visible = shown.visible(own)
-    assert hidden_reasoning(Anchor(input=1, output=200, answer=shown), own) == pytest.approx(200 - visible)
-    assert hidden_reasoning(Anchor(input=1, output=200, answer=replace(shown, thoughts=0)), own) == 0
-    assert hidden_reasoning(Anchor(input=1, output=None, answer=shown), own) == 0
+    assert hidden_reasoning(LastCall(input=1, output=200, answer=shown), own) == pytest.approx(200 - visible)
+    assert hidden_reasoning(LastCall(input=1, output=200, answer=replace(shown, thoughts=0)), own) == 0
+    assert hidden_reasoning(LastCall(input=1, output=None, answer=shown), own) == 0
 
 
 def test_a_placeholder_is_told_by_its_size_and_the_answer_counted_instead() -> None:
     own = family(CLAUDE)
-    shown = Answer(text=400.0, calls=1, parameters=2)
-    estimate = next_input(Anchor(input=5000, output=3, answer=shown), Added(), tools(CLAUDE), own)
+    shown = AnswerTokens(text=400.0, calls=1, parameters=2)
+    estimate = next_input(LastCall(input=5000, output=3, answer=shown), Added(), tools(CLAUDE), own)
     assert estimate.degraded
     assert estimate.answer_kept == pytest.approx(shown.visible(own))
-    honest = next_input(Anchor(input=5000, output=470, answer=shown), Added(), tools(CLAUDE), own)
+    honest = next_input(LastCall(input=5000, output=470, answer=shown), Added(), tools(CLAUDE), own)
     assert not honest.degraded
     assert honest.answer_kept == 470
     assert estimate.high - estimate.low > honest.high - honest.low
@@ -184,8 +186,8 @@ def test_a_placeholder_is_told_by_its_size_and_the_answer_counted_instead() -> N
 
 def test_a_placeholder_that_is_marked_or_missing_counts_the_answer_too() -> None:
     own = family(GPT4O)
-    shown = Answer(text=40.0)
-    for anchor in (Anchor(input=100, answer=shown), Anchor(input=100, output=39, answer=shown, placeholder=True)):
+    shown = AnswerTokens(text=40.0)
+    for anchor in (LastCall(input=100, answer=shown), LastCall(input=100, output=39, answer=shown, placeholder=True)):
         estimate = next_input(anchor, Added(), user(GPT4O), own)
         assert estimate.degraded
         assert estimate.answer_kept == 40
@@ -193,10 +195,10 @@ def test_a_placeholder_that_is_marked_or_missing_counts_the_answer_too() -> None
 
 def test_a_signature_tells_of_reasoning_whose_text_is_a_summary() -> None:
     own = family(CLAUDE)
-    plain = Answer(text=100.0, reasoning=50.0, thoughts=1, opaque_size=300)
+    plain = AnswerTokens(text=100.0, reasoning=50.0, thoughts=1, opaque_size=300)
     summarised = replace(plain, opaque_size=10_000)
     short, long = (
-        next_input(Anchor(input=1, answer=each), Added(), tools(CLAUDE), own).answer_kept
+        next_input(LastCall(input=1, answer=each), Added(), tools(CLAUDE), own).answer_kept
         for each in (plain, summarised)
     )
     assert short == pytest.approx(plain.visible(own) + 0.98 * 50 + 5)
@@ -205,18 +207,18 @@ def test_a_signature_tells_of_reasoning_whose_text_is_a_summary() -> None:
 
 def test_output_that_was_never_seen_is_not_sent_back() -> None:
     own = family(CLAUDE)
-    shown = Answer(text=50.0)
-    estimate = next_input(Anchor(input=100, output=90, answer=shown), Added(), user(CLAUDE), own)
+    shown = AnswerTokens(text=50.0)
+    estimate = next_input(LastCall(input=100, output=90, answer=shown), Added(), user(CLAUDE), own)
     assert estimate.answer_kept == pytest.approx(shown.visible(own))
-    near = next_input(Anchor(input=100, output=57, answer=shown), Added(), user(CLAUDE), own)
+    near = next_input(LastCall(input=100, output=57, answer=shown), Added(), user(CLAUDE), own)
     assert near.answer_kept == 57
 
 
 def test_items_of_the_provider_widen_the_interval_on_both_sides() -> None:
     own = family(CLAUDE)
     plain, searched = (
-        next_input(Anchor(input=9_000, output=90, answer=answer), Added(), user(CLAUDE), own)
-        for answer in (Answer(text=80.0), Answer(text=80.0, items=1))
+        next_input(LastCall(input=9_000, output=90, answer=answer), Added(), user(CLAUDE), own)
+        for answer in (AnswerTokens(text=80.0), AnswerTokens(text=80.0, items=1))
     )
     assert searched.tokens == plain.tokens
     assert searched.low < plain.low - 5_000
@@ -225,7 +227,7 @@ def test_items_of_the_provider_widen_the_interval_on_both_sides() -> None:
 
 def test_an_edited_answer_is_less_sure() -> None:
     own = family(GPT4O)
-    anchor = Anchor(input=100, output=51, answer=Answer(text=50.0))
+    anchor = LastCall(input=100, output=51, answer=AnswerTokens(text=50.0))
     whole, edited = (next_input(each, Added(), user(GPT4O), own) for each in (anchor, replace(anchor, edited=True)))
     assert edited.tokens == whole.tokens
     assert edited.high - edited.low > whole.high - whole.low
@@ -239,7 +241,7 @@ def test_what_was_learnt_corrects_text_and_offset() -> None:
         learnt = learn(learnt, seen)
     added = Added(text=1000.0, results=1)
     plain, corrected = (
-        next_input(Anchor(input=5000, output=100), added, tools(CLAUDE), own, each) for each in (Learnt(), learnt)
+        next_input(LastCall(input=5000, output=100), added, tools(CLAUDE), own, each) for each in (Learnt(), learnt)
     )
     assert corrected.exact == pytest.approx(plain.exact + learnt.offset(is_user=False) + 1000 * (learnt.ratio - 1))
     assert learnt.ratio > 1.04
@@ -247,19 +249,19 @@ def test_what_was_learnt_corrects_text_and_offset() -> None:
 
 def test_what_is_counted_instead_of_reported_is_corrected_as_text_and_calls() -> None:
     own = family(CLAUDE)
-    answer = Answer(text=200.0, names=3.0, arguments=40.0, calls=2, thoughts=1)
-    assert counted_for(Anchor(input=1000, output=900, answer=answer), own) == Counted(243.0, 2)
-    assert counted_for(Anchor(input=1000, output=900, reasoning=500, answer=answer), own) == Counted()
-    assert counted_for(Anchor(input=1000, answer=answer), own) == Counted()
+    answer = AnswerTokens(text=200.0, names=3.0, arguments=40.0, calls=2, thoughts=1)
+    assert counted_for(LastCall(input=1000, output=900, answer=answer), own) == Counted(243.0, 2)
+    assert counted_for(LastCall(input=1000, output=900, reasoning=500, answer=answer), own) == Counted()
+    assert counted_for(LastCall(input=1000, answer=answer), own) == Counted()
     earlier = replace(user(CLAUDE), counted=Counted(50.0, 1))
-    turn = next_input(Anchor(input=1000, output=900, answer=answer), Added(), earlier, own)
+    turn = next_input(LastCall(input=1000, output=900, answer=answer), Added(), earlier, own)
     assert turn.counted == Counted(293.0, 3)
     assert Counted(243.0, 2) - Counted(43.0, 1) + Counted(43.0, 1) == Counted(243.0, 2)
 
 
 def test_a_flipped_rule_keeps_what_would_have_left() -> None:
     own = family(CLAUDE)
-    anchor = Anchor(input=1000, output=600, reasoning=500, answer=Answer(text=90.0, thoughts=1))
+    anchor = LastCall(input=1000, output=600, reasoning=500, answer=AnswerTokens(text=90.0, thoughts=1))
     rule = user(CLAUDE).rule(False).name
     flipped = next_input(anchor, Added(), user(CLAUDE), own, Learnt(flipped=(f"{rule} turn",)))
     assert flipped.flipped
@@ -267,9 +269,9 @@ def test_a_flipped_rule_keeps_what_would_have_left() -> None:
 
 
 def test_a_model_that_forgets_its_answer_is_charged_for_the_new_message_alone() -> None:
-    r1 = Situation(wire="converse", provider="bedrock", model="us.deepseek.r1-v1:0", user_turn=True)
+    r1 = GrowthSituation(wire="converse", provider="bedrock", model="us.deepseek.r1-v1:0", user_turn=True)
     added = Added.of(said("m", "and now"), family(r1), WORDS)
-    assert next_input(Anchor(input=12, output=700), added, r1, family(r1)).tokens < 30
+    assert next_input(LastCall(input=12, output=700), added, r1, family(r1)).tokens < 30
 
 
 @given(
@@ -277,7 +279,7 @@ def test_a_model_that_forgets_its_answer_is_charged_for_the_new_message_alone() 
     st.none() | st.integers(0, 10**6),
     st.none() | st.integers(0, 10**6),
     st.floats(0, 1e5),
-    st.sampled_from([CLAUDE, GPT5, GPT4O, Situation(wire="", provider="", model="")]),
+    st.sampled_from([CLAUDE, GPT5, GPT4O, GrowthSituation(wire="", provider="", model="")]),
     st.booleans(),
     st.booleans(),
 )
@@ -286,11 +288,11 @@ def test_the_interval_holds_the_estimate_and_nothing_is_negative(
     output: int | None,
     reasoning: int | None,
     text: float,
-    situation: Situation,
+    situation: GrowthSituation,
     user_turn: bool,
     tool_turn: bool,
 ) -> None:
-    anchor = Anchor(input=spent, output=output, reasoning=reasoning, answer=Answer(text=text))
+    anchor = LastCall(input=spent, output=output, reasoning=reasoning, answer=AnswerTokens(text=text))
     here = replace(situation, user_turn=user_turn, tool_turn=tool_turn)
     estimate = next_input(anchor, Added(text=text, results=int(tool_turn)), here, family(here))
     assert 0 <= estimate.low <= estimate.tokens <= estimate.high
@@ -304,6 +306,6 @@ def test_every_kind_of_part_has_its_place_in_an_answer() -> None:
         ReasoningPart(id="r", text="c d e", opaque_size=9),
         ToolCallPart(id="c", call_id="1", name="f g", arguments='{"x": "h i j"}'),
     )
-    made = Answer.of(parts, own, WORDS)
+    made = AnswerTokens.of(parts, own, WORDS)
     assert (made.text, made.reasoning, made.names, made.arguments) == (2, 3, 2, 4)
     assert (made.calls, made.parameters, made.thoughts, made.opaque_size) == (1, 1, 1, 9)

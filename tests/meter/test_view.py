@@ -1,13 +1,15 @@
 from tests.meter.session import answer, result, said
 from ullage.messages import Message
 from ullage.meter.forecast import Forecaster
-from ullage.meter.view import Entry, Origin, View
+from ullage.meter.view import ContentLocation, Entry, View
 
 FORECASTER = Forecaster("messages", "anthropic", "claude-haiku-4-5", "pretoken")
 
 
 def added(view: View, message: Message) -> Entry:
-    return view.add(message, FORECASTER.message(message, view.tool_names), opening=1.0, origin=Origin(view.orders + 1))
+    return view.add(
+        message, FORECASTER.message(message, view.tool_names), opening=1.0, origin=ContentLocation(view.orders + 1)
+    )
 
 
 def test_taking_out_and_putting_back_leaves_the_sums_as_they_were() -> None:

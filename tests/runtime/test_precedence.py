@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ullage.errors import SettingError
 from ullage.runtime.authority import SANDBOXES
-from ullage.runtime.precedence import Layer, Source, check_values, left_out, refuse_beyond, resolve
+from ullage.runtime.precedence import Layer, SettingSource, check_values, left_out, refuse_beyond, resolve
 from ullage.runtime.settings import Settings
 
 ROOT = Path("/projects/project")
@@ -45,8 +45,8 @@ def test_nothing_said_is_the_defaults() -> None:
 
 def test_a_source_names_the_file_and_the_variable() -> None:
     resolved = resolve({}, {}, [user(keep=0.5)], {"ULLAGE_MAX_STEPS": "7"})
-    assert resolved.source_of("keep") == Source("user file", "/home/me/ullage.toml")
-    assert resolved.source_of("max_steps") == Source("environment", "ULLAGE_MAX_STEPS")
+    assert resolved.source_of("keep") == SettingSource("user file", "/home/me/ullage.toml")
+    assert resolved.source_of("max_steps") == SettingSource("environment", "ULLAGE_MAX_STEPS")
     with pytest.raises(SettingError, match="Did you mean 'keep'"):
         resolved.source_of("kep")
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from ullage.errors import SettingError
 from ullage.runtime import setting_values as values
-from ullage.runtime.setting_values import McpServer
+from ullage.runtime.setting_values import McpServerSetting
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_instruction_files_do_not_lead_out_of_the_root() -> None:
 
 def test_a_server_has_a_command_or_a_url() -> None:
     read = values.servers({"a": {"command": "x", "args": ["y"]}, "b": {"url": "http://x"}, "c": {"enabled": False}})
-    assert read["a"] == McpServer(command="x", args=("y",))
+    assert read["a"] == McpServerSetting(command="x", args=("y",))
     assert not read["c"].enabled
     for wrong in (
         {},
@@ -67,13 +67,13 @@ def test_a_server_has_a_command_or_a_url() -> None:
 
 
 def test_a_server_takes_its_secrets_from_the_environment() -> None:
-    server = McpServer(command="x", args=("--for=$WHO",), env={"TOKEN": "${T}", "PRICE": "$$1"})
+    server = McpServerSetting(command="x", args=("--for=$WHO",), env={"TOKEN": "${T}", "PRICE": "$$1"})
     filled = server.with_environment({"T": "secret", "WHO": "me"})
     assert (filled.args, filled.env) == (("--for=me",), {"TOKEN": "secret", "PRICE": "$1"})
     with pytest.raises(SettingError, match=r"asks for \$\{T\}, which is not set"):
         server.with_environment({"WHO": "me"})
     with pytest.raises(SettingError, match=r"write \$\$"):
-        McpServer(command="x", args=("$1",)).with_environment({})
+        McpServerSetting(command="x", args=("$1",)).with_environment({})
 
 
 @pytest.mark.parametrize("name", ["api_key", "OPENAI_API_KEY", "apiKey", "X-Api-Key", "Authorization", "GH_TOKEN"])

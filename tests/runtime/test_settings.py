@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.house.pages import ROOT
 from ullage.errors import SettingError
 from ullage.meter.meter import Meter
-from ullage.runtime.setting_values import McpServer
+from ullage.runtime.setting_values import McpServerSetting
 from ullage.runtime.settings import KEYS, PER_MODEL, Settings, changed, environment_name, meaning_of
 from ullage.wire.call import Retries
 from ullage.wire.client import Timeouts
@@ -97,7 +97,7 @@ def test_a_refused_table_is_not_printed() -> None:
     with pytest.raises(SettingError) as caught:
         Settings(mcp={"a": {"headers": {"Authorization": "hush"}}})  # type: ignore[dict-item]
     assert "hush" not in str(caught.value)
-    assert "hush" not in repr(Settings(mcp={"a": McpServer(url="http://x", headers={"Authorization": "hush"})}))
+    assert "hush" not in repr(Settings(mcp={"a": McpServerSetting(url="http://x", headers={"Authorization": "hush"})}))
 
 
 @given(

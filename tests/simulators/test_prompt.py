@@ -1,19 +1,19 @@
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import PrefixCache, Prompt, count
+from ullage_simulators.prompt import PrefixCache, PromptPieces, count
 
 MODEL = Model("m", "openai", 1_000, 100)
 PLAIN = Drawn(1.0, 2.0, 1, 2, 3, 4, 5, 6, 7, True, False)
 
 
-def counted(prompt: Prompt, *, loop: bool = True, turns: bool = False) -> tuple[int, int, int]:
+def counted(prompt: PromptPieces, *, loop: bool = True, turns: bool = False) -> tuple[int, int, int]:
     drawn = Drawn(2.0, 2.0, 1, 2, 3, 4, 5, 6, 7, loop, turns)
     found = count(prompt, MODEL, drawn, stream=False)
     return found.input, found.kept, found.dropped
 
 
 def test_a_prompt_is_its_text_by_the_factor_its_framing_and_what_is_hidden() -> None:
-    prompt = Prompt()
+    prompt = PromptPieces()
     prompt.add(framing="request")
     prompt.add("hello world", framing="message")
     prompt.add(hidden=10, reasoning=True)
@@ -21,7 +21,7 @@ def test_a_prompt_is_its_text_by_the_factor_its_framing_and_what_is_hidden() -> 
 
 
 def test_reasoning_leaves_by_where_it_stands() -> None:
-    prompt = Prompt()
+    prompt = PromptPieces()
     prompt.add(hidden=10, reasoning=True)
     prompt.add("hello", framing="message")
     prompt.turn_begins = len(prompt.pieces)
@@ -31,7 +31,7 @@ def test_reasoning_leaves_by_where_it_stands() -> None:
 
 
 def test_a_cache_gives_the_longest_prefix_it_has_seen() -> None:
-    cache, prompt = PrefixCache(), Prompt()
+    cache, prompt = PrefixCache(), PromptPieces()
     prompt.add("one two three", framing="message")
     first = count(prompt, MODEL, PLAIN, stream=False)
     cache.write(first)
@@ -40,6 +40,6 @@ def test_a_cache_gives_the_longest_prefix_it_has_seen() -> None:
     assert cache.read(second, at_least=1) == first.input
     assert cache.read(second, at_least=first.input + 1) == 0
     assert cache.read(second, at_least=1, block=4) == first.input // 4 * 4
-    other = Prompt()
+    other = PromptPieces()
     other.add("one two four", framing="message")
     assert cache.read(count(other, MODEL, PLAIN, stream=False), at_least=1) == 0

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from ullage_simulators import Scenario, load, running
 from ullage_simulators.errors import SimulatorError
-from ullage_simulators.prompt import Ask as Asked
+from ullage_simulators.prompt import ScriptContext as Asked
 from ullage_simulators.scenario import read
 
 from tests.simulators.asking import WEATHER, Ask, Body, Talk

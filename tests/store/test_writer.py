@@ -9,14 +9,14 @@ import pytest
 from ullage.errors import CommandRefused, StoreUnavailable
 from ullage.store.changes import Watchers
 from ullage.store.transaction import Change, Transaction
-from ullage.store.writer import POLL_S, Writer
+from ullage.store.writer import POLL_S, WriterThread
 
 
 def added(work: Transaction, name: str) -> None:
     work.run("add_session", name, 1.0, 1.0, "")
 
 
-async def ids(writer: Writer) -> list[str]:
+async def ids(writer: WriterThread) -> list[str]:
     def read(work: Transaction) -> list[str]:
         return [row[0] for row in work.database.execute("SELECT id FROM sessions ORDER BY key")]
 
@@ -24,7 +24,7 @@ async def ids(writer: Writer) -> list[str]:
 
 
 async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves_nothing(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "s.db", Watchers())
+    writer = WriterThread(tmp_path / "s.db", Watchers())
 
     def write(name: str) -> Awaitable[str]:
         def work(inside: Transaction) -> str:
@@ -44,7 +44,7 @@ async def test_of_writes_made_at_once_one_that_is_refused_fails_alone_and_leaves
 
 
 async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "s.db", Watchers())
+    writer = WriterThread(tmp_path / "s.db", Watchers())
     times: dict[str, int] = {}
 
     def write(name: str) -> Awaitable[str]:
@@ -69,14 +69,14 @@ async def test_a_group_that_sqlite_undoes_is_done_again_one_by_one(tmp_path: Pat
 
 async def test_what_waits_is_written_before_the_writer_ends(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    writer = Writer(path, Watchers())
+    writer = WriterThread(path, Watchers())
     waiting = [asyncio.ensure_future(writer.perform(partial(added, name=str(number)))) for number in range(600)]
     await asyncio.sleep(0)
     await asyncio.to_thread(writer.finish)
     await asyncio.gather(*waiting)
     with pytest.raises(StoreUnavailable, match="was closed"):
         await ids(writer)
-    again = Writer(path, Watchers())
+    again = WriterThread(path, Watchers())
     assert len(await ids(again)) == 600
     again.finish()
 
@@ -92,7 +92,7 @@ class Stop(BaseException):
 async def test_whatever_a_write_raises_reaches_who_waits_for_it_and_nobody_else(
     problem: BaseException, reaches: type[BaseException], tmp_path: Path
 ) -> None:
-    writer = Writer(tmp_path / "s.db", Watchers())
+    writer = WriterThread(tmp_path / "s.db", Watchers())
 
     def bad(inside: Transaction) -> None:
         added(inside, "bad")
@@ -112,7 +112,7 @@ async def test_whatever_a_write_raises_reaches_who_waits_for_it_and_nobody_else(
 
 
 async def test_a_path_that_can_not_be_reaches_all_who_wait_each_time(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "s\0.db", Listening())
+    writer = WriterThread(tmp_path / "s\0.db", Listening())
     async with asyncio.timeout(20):
         for _ in range(2):
             with pytest.raises(ValueError, match="null"):
@@ -139,7 +139,7 @@ class Failing(Listening):
 async def test_an_audience_that_fails_is_logged_and_what_was_stored_is_answered(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    writer = Writer(tmp_path / "s.db", Failing())
+    writer = WriterThread(tmp_path / "s.db", Failing())
 
     def told(inside: Transaction) -> str:
         added(inside, "a")

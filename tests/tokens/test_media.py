@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.messages import FilePart, ImagePart
-from ullage.tokens.media import Size, crops, file_tokens, image_tokens, media_rule_for
+from ullage.tokens.media import PixelSize, crops, file_tokens, image_tokens, media_rule_for
 
 
 def image(width: int | None, height: int | None, **more: object) -> ImagePart:
@@ -71,7 +71,7 @@ def test_llama_4_counts_tiles_and_the_whole() -> None:
 def test_gemini_is_flat_from_2_5_on_and_cropped_before() -> None:
     assert tokens("generateContent", "google", "gemini-2.5-flash", image(4000, 4000)) == 258
     assert tokens("generateContent", "google", "gemini-3-flash-preview", image(1, 1)) == 1090
-    assert crops(Size(384, 200)) == 1
+    assert crops(PixelSize(384, 200)) == 1
     assert tokens("generateContent", "google", "gemini-2.0-flash", image(640, 480)) == 5 * 258
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.wire.local_server import Reply, serving
 from ullage.wire.client import Client
-from ullage.wire.discovery import Model, limits, models, read_model
+from ullage.wire.discovery import DiscoveredModel, limits, models, read_model
 
 
 def said(value: object, status: int = 200) -> Reply:
@@ -17,32 +17,35 @@ def said(value: object, status: int = 200) -> Reply:
 @pytest.mark.parametrize(
     ("entry", "read"),
     [
-        ({"id": "gpt-5", "object": "model"}, Model("gpt-5")),
+        ({"id": "gpt-5", "object": "model"}, DiscoveredModel("gpt-5")),
         (
             {"id": "a/b", "context_length": 200_000, "top_provider": {"max_completion_tokens": 64_000}},
-            Model("a/b", 200_000, None, 64_000),
+            DiscoveredModel("a/b", 200_000, None, 64_000),
         ),
-        ({"id": "m", "max_model_len": 32_768}, Model("m", 32_768)),
-        ({"id": "m", "context_window": 131_072, "max_completion_tokens": 8_192}, Model("m", 131_072, None, 8_192)),
-        ({"id": "m", "max_context_length": 128_000}, Model("m", 128_000)),
+        ({"id": "m", "max_model_len": 32_768}, DiscoveredModel("m", 32_768)),
+        (
+            {"id": "m", "context_window": 131_072, "max_completion_tokens": 8_192},
+            DiscoveredModel("m", 131_072, None, 8_192),
+        ),
+        ({"id": "m", "max_context_length": 128_000}, DiscoveredModel("m", 128_000)),
         (
             {"name": "models/gemini-3-pro", "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536},
-            Model("gemini-3-pro", 1_048_576, 1_048_576, 65_536),
+            DiscoveredModel("gemini-3-pro", 1_048_576, 1_048_576, 65_536),
         ),
         (
             {"id": "claude", "max_input_tokens": 200_000, "max_tokens": 64_000},
-            Model("claude", 200_000, 200_000, 64_000),
+            DiscoveredModel("claude", 200_000, 200_000, 64_000),
         ),
-        ({"id": "odd", "context_length": "many", "max_tokens": -1}, Model("odd")),
+        ({"id": "odd", "context_length": "many", "max_tokens": -1}, DiscoveredModel("odd")),
     ],
 )
-def test_every_dialect_is_read(entry: dict[str, Any], read: Model) -> None:
+def test_every_dialect_is_read(entry: dict[str, Any], read: DiscoveredModel) -> None:
     assert read_model(entry) == read
 
 
 async def test_models_are_listed() -> None:
     async with serving(said({"data": [{"id": "a"}, {"id": "b", "max_model_len": 5}, 7]})) as server, Client() as client:
-        assert await models(server.endpoint(), client=client) == (Model("a"), Model("b", 5))
+        assert await models(server.endpoint(), client=client) == (DiscoveredModel("a"), DiscoveredModel("b", 5))
         assert server.asked[0].path == "/v1/models"
 
 
@@ -50,7 +53,9 @@ async def test_ollama_says_what_it_runs_with() -> None:
     show = {"parameters": "num_ctx 16384\nstop x", "model_info": {"llama.context_length": 131_072}}
     loaded = {"models": [{"name": "llama3", "context_length": 4_096}]}
     async with serving(said(show), said(loaded)) as server, Client() as client:
-        assert await limits(server.endpoint(provider="ollama"), "llama3", client=client) == Model("llama3", 4_096)
+        assert await limits(server.endpoint(provider="ollama"), "llama3", client=client) == DiscoveredModel(
+            "llama3", 4_096
+        )
         assert [one.path for one in server.asked] == ["/api/show", "/api/ps"]
     async with serving(said(show), said({}, 404)) as server, Client() as client:
         assert (await limits(server.endpoint(provider="ollama"), "llama3", client=client)).window == 16_384
@@ -66,4 +71,4 @@ async def test_llama_cpp_says_it_in_its_properties() -> None:
 
 async def test_silence_is_unsaid() -> None:
     async with serving(said({"data": []}), said({}, 404)) as server, Client() as client:
-        assert await limits(server.endpoint(), "m", client=client) == Model("m")
+        assert await limits(server.endpoint(), "m", client=client) == DiscoveredModel("m")

@@ -14,9 +14,9 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RequestUsage
-from ullage_simulators.answer import Answer as Scripted
 from ullage_simulators.answer import Call
-from ullage_simulators.scenario import Line, Scenario, When
+from ullage_simulators.answer import ScriptedAnswer as Scripted
+from ullage_simulators.scenario import Scenario, ScriptLine, When
 from ullage_simulators.server import Server, running
 
 from ullage.codec.stream import Answer, CallDelta, StreamEvent, TextDelta
@@ -36,8 +36,10 @@ from ullage.meter.meter import Meter
 from ullage.wire import pydantic_ai as bridge
 
 ANSWERS = (
-    Line(Scripted(text="Let me look.", calls=(Call(name="read", arguments='{"path": "a.txt"}'),)), When(after="user")),
-    Line(Scripted(text="It holds 42."), When(after="tool")),
+    ScriptLine(
+        Scripted(text="Let me look.", calls=(Call(name="read", arguments='{"path": "a.txt"}'),)), When(after="user")
+    ),
+    ScriptLine(Scripted(text="It holds 42."), When(after="tool")),
 )
 TOOL = Tool(name="my.read")
 

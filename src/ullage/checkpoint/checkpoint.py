@@ -15,7 +15,7 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from ullage.checkpoint.entries import Blocks, pack_entries, stored_entries
+from ullage.checkpoint.entries import BlockPacker, pack_entries, stored_entries
 from ullage.checkpoint.estimator_fingerprint import estimator_fingerprint
 from ullage.errors import UnreadableInput
 from ullage.meter import fingerprint
@@ -68,8 +68,8 @@ class Checkpoints:
     """Writes the checkpoints of one session, and remembers what it packed, so that each costs what is new."""
 
     def __init__(self) -> None:
-        self._in_view = Blocks(pack_entries)
-        self._others = Blocks(pack_entries)
+        self._in_view = BlockPacker(pack_entries)
+        self._others = BlockPacker(pack_entries)
 
     def save(self, fold: Fold) -> bytes:
         """The fold as bytes. No message is read or copied."""

@@ -10,7 +10,7 @@ from ullage.events import CompactionCommitted, Event, MessageAdded, MessageRepla
 from ullage.messages import Message, TextPart
 from ullage.meter.clearing import cleared
 from ullage.meter.fold import Fold
-from ullage.meter.view import Entry, Origin
+from ullage.meter.view import ContentLocation, Entry
 
 DAMAGED: Final = "[A message here is damaged in the store and can't be read.]"
 """The text of a message whose row in the ledger can't be read any more."""
@@ -42,7 +42,7 @@ def put_contents(entries: Iterable[Entry], events: Sequence[Event]) -> None:
         entry.content = read_message(entry.origin, by_number)
 
 
-def read_message(origin: Origin, events: Mapping[int, Event]) -> Message:
+def read_message(origin: ContentLocation, events: Mapping[int, Event]) -> Message:
     """The message that stands there. Raises ``LedgerError`` where the events hold no such message."""
     message = _brought_by(events.get(origin.seq), origin.place)
     if message is None:

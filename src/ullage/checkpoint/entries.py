@@ -26,7 +26,7 @@ _packer: Final = msgspec.msgpack.Encoder()
 _unpacker: Final = msgspec.msgpack.Decoder(list[Facts])
 
 
-class Blocks(Generic[T]):
+class BlockPacker(Generic[T]):
     """Packs a list in blocks and remembers what it packed, so that a block of the same items is packed once."""
 
     def __init__(self, pack: Callable[[Sequence[T]], bytes]) -> None:

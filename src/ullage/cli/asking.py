@@ -28,7 +28,7 @@ class Reply(NamedTuple):
     by_nobody: bool = False
 
 
-Ask = Callable[[Question], Awaitable[Reply]]
+Approver = Callable[[Question], Awaitable[Reply]]
 """Asks a person about a call. Is cancelled when the turn is."""
 
 

@@ -16,10 +16,10 @@ from ullage.cli.session import Metered, metered, skipped
 from ullage.cli.sessions import chosen_session, newest_session
 from ullage.cli.table import LARGEST_NAMED
 from ullage.cli.text import counted
-from ullage.importers import Imported
+from ullage.importers import ImportedSession
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 from ullage.meter.window import DEFAULT_TRIGGER
 from ullage.store.calibration import CalibrationStore, DamagedStore
 from ullage.tokens.calibration import Calibration
@@ -74,7 +74,7 @@ def subject_of(
     )
 
 
-def for_people(reading: Reading, imported: Imported) -> Reading:
+def for_people(reading: Reading, imported: ImportedSession) -> Reading:
     """The reading with notes for a person: options of the command line in the place of a program's arguments."""
     notes = [note for note in reading.notes if reading.window.tokens or not note.startswith(UNKNOWN_WINDOW)]
     if imported.other_sessions:
@@ -130,11 +130,11 @@ def as_json(session: Metered, options: argparse.Namespace, earlier: int) -> byte
     return msgspec.json.encode(whole)
 
 
-def largest(meter: Meter, count: int) -> tuple[Item, ...]:
+def largest(meter: Meter, count: int) -> tuple[PartEstimate, ...]:
     """The largest single items, without those that cost nothing."""
     return tuple(item for item in meter.largest(count) if item.tokens)
 
 
-def _item(item: Item, texts: dict[str, str]) -> dict[str, object]:
+def _item(item: PartEstimate, texts: dict[str, str]) -> dict[str, object]:
     preview = {"preview": texts[item.part]} if item.part in texts else {}
     return {**item._asdict(), **preview}

@@ -20,7 +20,7 @@ from ullage.cli.text import (
     wrapped,
 )
 from ullage.meter.reading import Reading, Used, WindowSource
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 from ullage.meter.track import Step
 
 WIDEST = 120
@@ -55,7 +55,7 @@ class Subject:
     """The calls up to the reading."""
     learnt_earlier: int = 0
     """From how many calls of earlier sessions the calibration came that the reading began with."""
-    largest: tuple[Item, ...] = ()
+    largest: tuple[PartEstimate, ...] = ()
     """For the note of the Messages row."""
     skipped: tuple[str, ...] = ()
     every_row: bool = False

@@ -20,7 +20,7 @@ from ullage.cli.recorded import (
     MEDIA,
     OPAQUE,
     Pair,
-    Row,
+    RecordedRow,
     is_call,
     is_pair,
     kinds_of,
@@ -69,7 +69,7 @@ UNREADABLE: Final = Prediction(0, 0, 1_000_000)
 """The answer to a line that is no JSON object."""
 
 
-class Outcome(NamedTuple):
+class EvaluatedPrediction(NamedTuple):
     """A prediction, the groups of the table that it counts in, and what other formulas predict."""
 
     prediction: Prediction
@@ -82,9 +82,9 @@ class Evaluation:
     """All predictions of one file, in order: what is written for each, and how it compares."""
 
     written: list[dict[str, Any]] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[EvaluatedPrediction] = field(default_factory=list)
 
-    def add(self, names: Mapping[str, object], outcome: Outcome) -> None:
+    def add(self, names: Mapping[str, object], outcome: EvaluatedPrediction) -> None:
         made = outcome.prediction
         self.written.append({**names, "predicted": made.predicted, "low": made.low, "high": made.high})
         self.outcomes.append(outcome)
@@ -135,7 +135,7 @@ def _evaluate_log(path: Path, estimator: Estimator) -> Evaluation:
     for step in meter.steps:
         growth = None if step.actual is None or before is None else step.actual - before
         made = Prediction(step.estimated, step.low, step.high, step.actual, growth)
-        evaluation.add({"call": step.call}, Outcome(made, _step_groups(step)))
+        evaluation.add({"call": step.call}, EvaluatedPrediction(made, _step_groups(step)))
         before = step.actual
     return evaluation
 
@@ -245,30 +245,30 @@ class Replay:
         return _Call(meter, pair.first, reading.call, pair.usage)
 
 
-def _predict(replay: Replay, row: Row) -> tuple[dict[str, object], Outcome]:
+def _predict(replay: Replay, row: RecordedRow) -> tuple[dict[str, object], EvaluatedPrediction]:
     if not row:
-        return {"id": ""}, Outcome(UNREADABLE, ())
+        return {"id": ""}, EvaluatedPrediction(UNREADABLE, ())
     has_two_calls = is_pair(row)
     names = {"id": row.get("id")} if has_two_calls else {"src": row.get("src"), "idx": row.get("idx")}
     try:
         outcome = _of_pair(replay, row) if has_two_calls else _of_call(replay, row)
     except Exception:  # noqa: BLE001 - the contract: no row, whatever is in it, makes the command fail
-        outcome = Outcome(plain(row), ())
+        outcome = EvaluatedPrediction(plain(row), ())
     return names, outcome
 
 
-def _of_pair(replay: Replay, row: Row) -> Outcome:
+def _of_pair(replay: Replay, row: RecordedRow) -> EvaluatedPrediction:
     pair = pair_of(row)
-    return Outcome(replay.pair(pair), pair_groups(pair))
+    return EvaluatedPrediction(replay.pair(pair), pair_groups(pair))
 
 
-def _of_call(replay: Replay, row: Row) -> Outcome:
+def _of_call(replay: Replay, row: RecordedRow) -> EvaluatedPrediction:
     used = replay.call(request_of(row)).reading().used
     made = Prediction(used.tokens, used.low, used.high, truth_of(row))
-    return Outcome(made, _call_groups(row, made))
+    return EvaluatedPrediction(made, _call_groups(row, made))
 
 
-def plain(row: Row) -> Prediction:
+def plain(row: RecordedRow) -> Prediction:
     """The last total, where it can be read, and a quarter of the characters: for a row nothing else understands."""
     used = row.get("usage_a")
     counts = [used.get(key) for key in ("input", "output")] if isinstance(used, Mapping) else []
@@ -300,7 +300,7 @@ def pair_groups(pair: Pair) -> tuple[str, ...]:
     return tuple(groups)
 
 
-def _call_groups(row: Row, prediction: Prediction) -> tuple[str, ...]:
+def _call_groups(row: RecordedRow, prediction: Prediction) -> tuple[str, ...]:
     if row.get("is_b") or not prediction.truth or kinds_of(row) & (MEDIA | OPAQUE):
         return ()
     wire = str(row.get("api"))
@@ -315,7 +315,7 @@ OVER_GROWTH: Final = frozenset({f"{AGENTS}, clean", PLACEHOLDERS, FURTHER})
 """Groups whose error is given as a share of the growth; the others' as a share of the input."""
 
 
-def table(outcomes: Sequence[Outcome]) -> list[str]:
+def table(outcomes: Sequence[EvaluatedPrediction]) -> list[str]:
     """The error table as lines of text: one block per group, ours first."""
     names = sorted({group for outcome in outcomes for group in outcome.groups})
     if not names:
@@ -336,19 +336,19 @@ def table(outcomes: Sequence[Outcome]) -> list[str]:
     return lines[:-1]
 
 
-def _line(name: str, rows: Sequence[tuple[Outcome, float]], unit: str) -> str:
+def _line(name: str, rows: Sequence[tuple[EvaluatedPrediction, float]], unit: str) -> str:
     tokens = [abs(value - (outcome.prediction.truth or 0)) for outcome, value in rows]
     shares = [100 * error / _whole(outcome, unit) for error, (outcome, _) in zip(tokens, rows, strict=True)]
     numbers = [f"{percentile(shares, share):9.2f}" for share in (0.5, 0.9, 0.95)]
     return f"  {name:28}{''.join(numbers)}{percentile(tokens, 0.5):9.1f}{len(rows):7}"
 
 
-def _whole(outcome: Outcome, unit: str) -> float:
+def _whole(outcome: EvaluatedPrediction, unit: str) -> float:
     prediction = outcome.prediction
     return max(1.0, abs(float((prediction.growth if unit == "growth" else prediction.truth) or 0)))
 
 
-def interval_line(rows: Sequence[Outcome]) -> str:
+def interval_line(rows: Sequence[EvaluatedPrediction]) -> str:
     """How often the truth lay inside the interval, and how wide that was."""
     held = [each.prediction for each in rows]
     inside = sum(each.low <= (each.truth or 0) <= each.high for each in held)

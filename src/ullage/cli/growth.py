@@ -9,7 +9,7 @@ from ullage.cli.glyphs import Glyphs
 from ullage.meter.track import Step
 
 
-class Growth(NamedTuple):
+class Sparkline(NamedTuple):
     """A sparkline and, of the same length, the marks under it (blank where nothing happened)."""
 
     line: str
@@ -21,13 +21,13 @@ class _Bucket(NamedTuple):
     mark: str
 
 
-def sparkline(steps: Sequence[Step], width: int, glyphs: Glyphs) -> Growth:
+def sparkline(steps: Sequence[Step], width: int, glyphs: Glyphs) -> Sparkline:
     """At most ``width`` columns: one for each call, or the highest of several neighbours. Its foot is 0 tokens."""
     tokens = [size_of(step) for step in steps]
     top = max(tokens, default=0)
     buckets = _buckets(steps, tokens, max(1, width), glyphs)
     line = "".join(_level(bucket.tokens, top, glyphs.levels) for bucket in buckets)
-    return Growth(line, "".join(bucket.mark for bucket in buckets))
+    return Sparkline(line, "".join(bucket.mark for bucket in buckets))
 
 
 def size_of(step: Step) -> int:

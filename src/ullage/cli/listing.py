@@ -19,7 +19,7 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 from ullage.meter.track import Step
 
 PREVIEW_CHARACTERS = 200
@@ -57,7 +57,7 @@ def columns(table: Sequence[Column], rows: Iterable[Sequence[str]], width: int) 
     return [line([column.heading for column in table], "dim"), *(line(row, "") for row in cut)]
 
 
-def largest_items(items: Sequence[Item], whole: int, texts: Mapping[str, str], width: int) -> list[Line]:
+def largest_items(items: Sequence[PartEstimate], whole: int, texts: Mapping[str, str], width: int) -> list[Line]:
     """The items with their ids and, where ``texts`` has it, how their text begins."""
     table = [
         Column("Largest", right=True),
@@ -80,7 +80,7 @@ def largest_items(items: Sequence[Item], whole: int, texts: Mapping[str, str], w
     return columns(table, rows, width)
 
 
-def previews(messages: Iterable[Message], items: Sequence[Item]) -> dict[str, str]:
+def previews(messages: Iterable[Message], items: Sequence[PartEstimate]) -> dict[str, str]:
     """How the text of each item begins, by the id of its part."""
     wanted = {item.part for item in items}
     return {part.id: preview(part) for message in messages for part in message.parts if part.id in wanted}

@@ -9,7 +9,7 @@ from ullage.cli.session import main_calls
 from ullage.cli.text import printable
 from ullage.errors import InputError
 from ullage.events import Event
-from ullage.importers import Imported, Place, read, reader_for
+from ullage.importers import FoundSession, ImportedSession, read, reader_for
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
@@ -33,7 +33,7 @@ class Outline:
     ``problem`` says why nothing could be read.
     """
 
-    place: Place
+    place: FoundSession
     size_bytes: int
     title: str = ""
     cwd: str = ""
@@ -45,7 +45,7 @@ class Outline:
     problem: str = ""
 
 
-def outline(place: Place) -> Outline:
+def outline(place: FoundSession) -> Outline:
     """Look at one session. Never raises: what can't be read is said in ``problem``."""
     size = 0
     try:
@@ -77,7 +77,7 @@ def first_line(problem: Exception) -> str:
     return printable(said.splitlines()[0].removesuffix(" Tried:")) if said else type(problem).__name__
 
 
-def _ends(place: Place, size: int) -> tuple[Imported, bool]:
+def _ends(place: FoundSession, size: int) -> tuple[ImportedSession, bool]:
     """The session as far as it was read, and whether that is all of it."""
     in_lines = not place.session and place.path.suffix != ".json"
     if in_lines and size > HEAD_BYTES + TAIL_BYTES:
@@ -87,7 +87,7 @@ def _ends(place: Place, size: int) -> tuple[Imported, bool]:
     return read(place.path, session=place.session), True
 
 
-def _head_and_tail(path: Path, size: int) -> Imported:
+def _head_and_tail(path: Path, size: int) -> ImportedSession:
     reader = reader_for(path)
     events: list[Event] = []
     with open_regular(path) as file:

@@ -31,7 +31,7 @@ from ullage.messages import (
 )
 from ullage.usage import Usage
 
-Row = Mapping[str, Any]
+RecordedRow = Mapping[str, Any]
 
 LARGEST: Final = 10**9
 """More tokens than any request can hold."""
@@ -79,28 +79,28 @@ class Pair:
         return self.reported.input - self.usage.input
 
 
-def is_pair(row: Row) -> bool:
+def is_pair(row: RecordedRow) -> bool:
     """Whether a row is a pair of calls; else it is a whole request."""
     return "usage_b" in row or "new" in row or "a_response" in row
 
 
-def is_call(row: Row) -> bool:
+def is_call(row: RecordedRow) -> bool:
     """Whether a row is a whole request."""
     return "atoms" in row
 
 
-def kinds_of(row: Row) -> set[str]:
+def kinds_of(row: RecordedRow) -> set[str]:
     """The kinds of content that a whole request holds."""
     return {_kind(atom) for atom in _atoms(row.get("atoms"))}
 
 
-def texts_of(row: Row, *keys: str) -> Iterable[str]:
+def texts_of(row: RecordedRow, *keys: str) -> Iterable[str]:
     """Every text and name in these fields of a row."""
     for atom in (atom for key in keys for atom in _atoms(row.get(key))):
         yield from (text for text in (atom.get("t"), atom.get("name")) if isinstance(text, str))
 
 
-def pair_of(row: Row) -> Pair:
+def pair_of(row: RecordedRow) -> Pair:
     """The pair that a row describes."""
     answered = _atoms(row.get("a_response"))
     new = _atoms(row.get("new"))
@@ -125,7 +125,7 @@ def pair_of(row: Row) -> Pair:
     )
 
 
-def _returned(row: Row, answer: tuple[Part, ...]) -> tuple[Part, ...]:
+def _returned(row: RecordedRow, answer: tuple[Part, ...]) -> tuple[Part, ...]:
     """The answer as the application sent it back: edited, or without its reasoning."""
     if row.get("echo_match") is False and isinstance(row.get("b_echo"), list):
         answer = _parts(_atoms(row.get("b_echo")), "echo") or answer
@@ -140,7 +140,7 @@ def _returned(row: Row, answer: tuple[Part, ...]) -> tuple[Part, ...]:
     return tuple(kept)
 
 
-def _requests(row: Row) -> tuple[Request, Request]:
+def _requests(row: RecordedRow) -> tuple[Request, Request]:
     """Both requests; the second is without messages, and in what is the same for both it is as the first."""
     model = _text(row.get("model")) or _text(row.get("model_resp"))
     after = {key: row.get(key) for key in ("api", "provider", "system", "tools")} | {"model": model}
@@ -154,7 +154,7 @@ def _requests(row: Row) -> tuple[Request, Request]:
     return request_of(before), request_of(after | {"params": row.get("params_b")})
 
 
-def _is_clean(row: Row) -> bool:
+def _is_clean(row: RecordedRow) -> bool:
     """The accuracy definition: nothing happened between the calls that the row can't account for."""
     if not row.get("echo_match", True) or row.get("complete") is False:
         return False
@@ -163,7 +163,7 @@ def _is_clean(row: Row) -> bool:
     return not (row.get("compacted") or row.get("new_has_assistant") or row.get("output_placeholder"))
 
 
-def request_of(row: Row) -> Request:
+def request_of(row: RecordedRow) -> Request:
     """The whole request that a row describes."""
     system = clean_text(_text(row.get("system"))).text
     params = row.get("params")
@@ -180,7 +180,7 @@ def request_of(row: Row) -> Request:
     )
 
 
-def truth_of(row: Row) -> int | None:
+def truth_of(row: RecordedRow) -> int | None:
     """The input that a whole request was charged; ``None`` when it is not known."""
     return _usage(row.get("usage")).input
 

@@ -27,7 +27,7 @@ from ullage.cli.agent_options import (
     warn_of_left_out,
 )
 from ullage.cli.ask import question_of
-from ullage.cli.asking import Ask, Reply, ask_person, give, granted_line
+from ullage.cli.asking import Approver, Reply, ask_person, give, granted_line
 from ullage.cli.footing import dollars
 from ullage.cli.live import Live
 from ullage.cli.screen import Screen
@@ -141,7 +141,7 @@ async def follow(
     live: Live,
     *,
     after: int,
-    ask: Ask | None,
+    ask: Approver | None,
     heard: Callable[[Event | DraftPiece], None] | None = None,
 ) -> None:
     """Show what happens until the session rests. ``ask`` asks a person; ``None`` allows everything.
@@ -163,7 +163,7 @@ async def follow(
         await _answer(session, asked[0], ask)
 
 
-async def _answer(session: Session, question: Question, ask: Ask | None) -> None:
+async def _answer(session: Session, question: Question, ask: Approver | None) -> None:
     """Ask about one call and pass the answer on; a cancel meanwhile is answer enough."""
     if ask is None:
         await give(session, question, Reply(True))

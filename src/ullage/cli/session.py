@@ -10,7 +10,7 @@ from ullage.cli.progress import progress
 from ullage.cli.text import counted, number, printable
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CallStarted, Event
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.meter.meter import Meter
 
 LINES_NAMED = 3
@@ -29,13 +29,13 @@ class NoSuchStep(InputError):
 class Metered:
     """A session's log and the meter that has applied its events, up to just before ``step`` where one was asked for."""
 
-    imported: Imported
+    imported: ImportedSession
     meter: Meter
     calls: int
     step: int | None = None
 
 
-def read_session(path: Path, session: str = "") -> Imported:
+def read_session(path: Path, session: str = "") -> ImportedSession:
     """The session in a log, or the named one of several.
 
     Raises ``UnreadableInput``, ``NotASession`` and ``UnusableSession``.
@@ -54,7 +54,7 @@ def read_session(path: Path, session: str = "") -> Imported:
     return imported
 
 
-def metered(imported: Imported, meter: Meter, step: int | None = None) -> Metered:
+def metered(imported: ImportedSession, meter: Meter, step: int | None = None) -> Metered:
     """Apply the session's events, all of them or those before main call number ``step``. Raises ``NoSuchStep``."""
     starts = main_calls(imported.events)
     events: Sequence[Event] = imported.events
@@ -79,7 +79,7 @@ def main_calls(events: Sequence[Event]) -> list[int]:
     ]
 
 
-def skipped(imported: Imported) -> list[str]:
+def skipped(imported: ImportedSession) -> list[str]:
     """What was not read, in words: how many lines, then each reason with the first lines it is for."""
     total = imported.skipped_lines
     if not total:

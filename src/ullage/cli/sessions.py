@@ -18,7 +18,7 @@ from ullage.cli.screen import Screen
 from ullage.cli.session import UnusableSession, read_session
 from ullage.cli.text import Line, Span, counted, number, percent, printable, shortened, wrapped
 from ullage.errors import InputError
-from ullage.importers import Found, Imported, Place, find_sessions
+from ullage.importers import Found, FoundSession, ImportedSession, find_sessions
 
 NEWEST_TRIED = 20
 """How many logs are opened, newest first, until one holds something; the youngest may be empty still."""
@@ -55,7 +55,7 @@ def sessions(options: argparse.Namespace) -> int:
     return 0
 
 
-def chosen_session(name: str, session: str = "") -> Imported:
+def chosen_session(name: str, session: str = "") -> ImportedSession:
     """The session in the file of that name, or else the one whose id ends so. Raises ``InputError``."""
     path = Path(name)
     if path.exists() or session or len(name) < SHORTEST_ID or not name.replace("-", "").replace("_", "").isalnum():
@@ -69,17 +69,17 @@ def chosen_session(name: str, session: str = "") -> Imported:
     return read_session(matching[0].path, matching[0].session)
 
 
-def full_id(place: Place) -> str:
+def full_id(place: FoundSession) -> str:
     """What tells a session from others: its own id in a database, else its file's name."""
     return place.session or place.path.stem
 
 
-def short_id(place: Place) -> str:
+def short_id(place: FoundSession) -> str:
     """The end of the id, where the ids of all programs are random."""
     return full_id(place)[-ID_LENGTH:]
 
 
-def newest_session() -> Imported:
+def newest_session() -> ImportedSession:
     """The session that was written to last, of all in the usual places. Raises ``NoSessionFound``."""
     found = find_sessions()
     for place in found.places[:NEWEST_TRIED]:

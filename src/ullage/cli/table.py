@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ullage.cli.text import Line, Span, cells, flowed, number, padded, percent, printable, shortened
 from ullage.meter.cost import SUMMARY
 from ullage.meter.reading import Basis, Reading, Row
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 
 SOURCES = {"reported": "reported", "counted": "counted", "estimated": "estimated", "by_difference": "by difference"}
 
@@ -38,7 +38,9 @@ class Cells:
     name_style: str = ""
 
 
-def table_of(reading: Reading, width: int, *, largest: Sequence[Item] = (), every_row: bool = False) -> list[Line]:
+def table_of(
+    reading: Reading, width: int, *, largest: Sequence[PartEstimate] = (), every_row: bool = False
+) -> list[Line]:
     """Rows, Total and Free. Shares are of the window, or of ``used`` while the window is unknown."""
     whole = reading.window.tokens or reading.used.tokens
     table: list[Cells] = []
@@ -62,7 +64,9 @@ def table_of(reading: Reading, width: int, *, largest: Sequence[Item] = (), ever
     return aligned(table, width)
 
 
-def _row(row: Row, whole: int, *, depth: int = 0, name_style: str = "dim", largest: Sequence[Item] = ()) -> Cells:
+def _row(
+    row: Row, whole: int, *, depth: int = 0, name_style: str = "dim", largest: Sequence[PartEstimate] = ()
+) -> Cells:
     source = SOURCES[row.source]
     if row.low is not None and row.high is not None and row.high > row.low:
         source += f" ± {number(max(row.tokens - row.low, row.high - row.tokens))}"
@@ -108,7 +112,7 @@ def _children(row: Row, whole: int, depth: int, *, every: bool) -> Iterable[Cell
         )
 
 
-def _largest(row: Row, items: Sequence[Item]) -> tuple[str, ...]:
+def _largest(row: Row, items: Sequence[PartEstimate]) -> tuple[str, ...]:
     """The largest things inside a row: single items of the messages where they are known, else its children."""
     if not row.tokens:
         return ()
@@ -122,7 +126,7 @@ def _largest(row: Row, items: Sequence[Item]) -> tuple[str, ...]:
     return (LARGEST + named[0], *named[1:]) if named else ()
 
 
-def what_of(item: Item) -> str:
+def what_of(item: PartEstimate) -> str:
     """What an item is, in a word or two: the tool's name where it has one, else the row it stands in."""
     return printable(item.name or item.row.lower())
 

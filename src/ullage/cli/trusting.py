@@ -31,7 +31,7 @@ from ullage.store.project_answers import ProjectAnswers
 from ullage.tools.call_text import setting_lines, spelled
 
 
-class Request(NamedTuple):
+class TrustRequest(NamedTuple):
     """What a project's file asks for beyond harmless settings."""
 
     project: Layer
@@ -74,7 +74,7 @@ def project_settings(environment: Mapping[str, str]) -> tuple[Layer, ...]:
     return layers
 
 
-def _request(layers: Sequence[Layer], environment: Mapping[str, str]) -> Request | None:
+def _request(layers: Sequence[Layer], environment: Mapping[str, str]) -> TrustRequest | None:
     """What the project's file among the layers asks for; ``None`` where there is no such file."""
     project = next((one for one in layers if one.place == "project file"), None)
     if project is None:
@@ -82,14 +82,14 @@ def _request(layers: Sequence[Layer], environment: Mapping[str, str]) -> Request
     ignored = [one for one in resolve({}, {}, layers, environment).narrowed if one.place == "project file"]
     others = [one for one in layers if one is not project]
     without = resolve({}, {}, others, {"ULLAGE_APPROVE": ASK_FIRST, **environment}).settings
-    return Request(project, tuple(ignored), without)
+    return TrustRequest(project, tuple(ignored), without)
 
 
 def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _note_unanswered(request: Request, answers: ProjectAnswers) -> None:
+def _note_unanswered(request: TrustRequest, answers: ProjectAnswers) -> None:
     name = _name(request.project)
     keys = ", ".join(one.key for one in request.wanted)
     why = _changed(request.project, answers) or "You were not asked about this file."
@@ -105,7 +105,7 @@ def _changed(project: Layer, answers: ProjectAnswers) -> str:
     return f"It has changed since you {'allowed' if earlier.is_agreed else 'refused'} it."
 
 
-def _asked(request: Request, answers: ProjectAnswers) -> bool:
+def _asked(request: TrustRequest, answers: ProjectAnswers) -> bool:
     """Show all that the file asks for, page by page, ask, and keep the answer. No yes counts before the last page."""
     screen = Screen(sys.stderr)
     forget_typed_ahead()
@@ -117,7 +117,7 @@ def _asked(request: Request, answers: ProjectAnswers) -> bool:
     return answer
 
 
-def described(request: Request, screen: Screen, changed: str = "") -> list[Line]:
+def described(request: TrustRequest, screen: Screen, changed: str = "") -> list[Line]:
     """Everything that the file asks for and may not set by itself, each value whole, and what a yes would do."""
     width = screen.width - 1
     asks = f"{_name(request.project)} asks for more than harmless settings. {changed}".rstrip()
@@ -134,7 +134,7 @@ def described(request: Request, screen: Screen, changed: str = "") -> list[Line]
     return [*lines, ()]
 
 
-def _consequence(request: Request, one: Narrowed, width: int) -> list[Line]:
+def _consequence(request: TrustRequest, one: Narrowed, width: int) -> list[Line]:
     """What a yes to this setting does, and the value that counts without it."""
     if one.key == "approve":
         if lost := _unasked(request):
@@ -147,7 +147,7 @@ def _consequence(request: Request, one: Narrowed, width: int) -> list[Line]:
     return _wrapped(f"{_why(one)}; without this file: {value}", width, "dim")
 
 
-def _unasked(request: Request) -> str:
+def _unasked(request: TrustRequest) -> str:
     """Which tools the file's ``approve`` would no longer ask about, as a sentence; empty where there are none."""
     listed = cast(Sequence[str], request.project.said["approve"])
     lost = [name for name in request.without.approve if name not in listed]
@@ -232,7 +232,7 @@ def _standing(is_agreed: bool, directory: Path, digest: str) -> str:
     return word if is_same else f"{word}, but the file has changed"
 
 
-def _request_in(start: Path) -> Request:
+def _request_in(start: Path) -> TrustRequest:
     layers = [replace(one, is_agreed=False) for one in read_configs(start, os.environ)]
     request = _request(layers, os.environ)
     if request is None:

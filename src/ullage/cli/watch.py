@@ -26,7 +26,7 @@ from ullage.cli.text import Line, Span, counted, json_text, number, printable
 from ullage.cli.window_events import window_line
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CompactionCommitted, Event, MessageAdded, Pruned, ReadingTaken
-from ullage.importers import Imported, Place, find_sessions
+from ullage.importers import FoundSession, ImportedSession, find_sessions
 from ullage.importers.branching import branched
 from ullage.importers.growing import GrowingLog, Growth
 from ullage.importers.regular import open_regular
@@ -53,7 +53,7 @@ class Seen:
     status: ReadingTaken
     """With what it grew by since the last look, and whether the limit is near."""
     calls: int
-    imported: Imported
+    imported: ImportedSession
     happened: tuple[Event, ...] = ()
     """Prunes, compactions and the like since the last look; nothing of what came before the first one."""
     restarted: str = ""
@@ -162,7 +162,7 @@ def watch(options: argparse.Namespace) -> int:
     return 0
 
 
-def _first(watched: Watched, place: Place, show: Shown | _JsonLines, *, waits: bool) -> None:
+def _first(watched: Watched, place: FoundSession, show: Shown | _JsonLines, *, waits: bool) -> None:
     """What is wrong with the log from the start is an error, but for one that has only just been begun."""
     try:
         seen = watched.look()
@@ -175,7 +175,7 @@ def _first(watched: Watched, place: Place, show: Shown | _JsonLines, *, waits: b
         show.show(place, seen)
 
 
-def _look(watched: Watched, place: Place, show: Shown | _JsonLines) -> None:
+def _look(watched: Watched, place: FoundSession, show: Shown | _JsonLines) -> None:
     try:
         seen = watched.look()
     except InputError as problem:
@@ -201,11 +201,11 @@ def ticks(interval_s: float) -> Iterator[None]:
         yield
 
 
-def place_of(name: str, session: str) -> Place:
+def place_of(name: str, session: str) -> FoundSession:
     """The log of that name, or of the session whose id ends so. Raises ``InputError``."""
     path = Path(name).expanduser()
     if path.exists():
-        return Place("", path, 0.0, session)
+        return FoundSession("", path, 0.0, session)
     if len(name) >= SHORTEST_ID:
         matching = [place for place in find_sessions().places if full_id(place).endswith(name)]
         if len(matching) == 1:
@@ -216,7 +216,7 @@ def place_of(name: str, session: str) -> Place:
     raise UnreadableInput(f"{name} does not exist, and no session's id ends so. `ullage sessions` lists them.")
 
 
-def newest() -> Place:
+def newest() -> FoundSession:
     """The session that was written to last. Raises ``NoSessionFound``."""
     found = find_sessions()
     if found.newest is None:
@@ -231,7 +231,7 @@ class Newer:
         self._known = {(place.path, place.session) for place in find_sessions().places}
         self._looked = time.monotonic()
 
-    def than(self, place: Place) -> Place | None:
+    def than(self, place: FoundSession) -> FoundSession | None:
         """The newest session that was not there before, if it is not the one that is watched."""
         if time.monotonic() - self._looked < NEWER_EVERY_S:
             return None
@@ -251,12 +251,12 @@ class Shown:
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
         self.scroll = Scroll(screen)
-        self._place: Place | None = None
+        self._place: FoundSession | None = None
         self._calls = 0
         self._is_near = False
         self._said = ""
 
-    def show(self, place: Place, seen: Seen) -> None:
+    def show(self, place: FoundSession, seen: Seen) -> None:
         """What has changed; at first what is watched and how it stands."""
         self._said = ""
         if seen.restarted:
@@ -278,7 +278,7 @@ class Shown:
             self._line((Span(f"call {number(seen.calls):<6} ", "dim"), *drawn))
         self._calls = seen.calls
 
-    def _begin(self, place: Place, seen: Seen) -> None:
+    def _begin(self, place: FoundSession, seen: Seen) -> None:
         program = seen.imported.program or seen.imported.format
         named = "" if seen.reading.model == "unknown" else seen.reading.model
         about = [program, named, short_id(place), counted(seen.calls, "call")]
@@ -306,7 +306,7 @@ class Shown:
 class _JsonLines:
     """A reading a line, with what a program wants to know beside it under ``watch``."""
 
-    def show(self, place: Place, seen: Seen) -> None:
+    def show(self, place: FoundSession, seen: Seen) -> None:
         """What has changed."""
         whole = msgspec.to_builtins(seen.reading)
         whole["watch"] = {

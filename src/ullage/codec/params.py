@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-Fields = Mapping[str, "Fields | None"]
+FieldTree = Mapping[str, "FieldTree | None"]
 """Names of fields; behind each the fields that an object there may have, ``None`` for a value of any shape."""
 
 
@@ -19,11 +19,11 @@ class WireParams(NamedTuple):
     """The two lists of one wire. ``source`` documents its fields."""
 
     owned: frozenset[str]
-    open: Fields
+    open: FieldTree
     source: str
 
 
-def _of(*names: str) -> dict[str, Fields | None]:
+def _of(*names: str) -> dict[str, FieldTree | None]:
     return dict.fromkeys(names)
 
 
@@ -99,13 +99,13 @@ def split(params: Mapping[str, object], wire: str) -> Split:
     return Split(kept, tuple(beyond))
 
 
-def _open_fields(wire: str) -> Fields:
+def _open_fields(wire: str) -> FieldTree:
     if wire in WIRES:
         return WIRES[wire].open
     return {name: None for one in WIRES.values() for name in one.open}
 
 
-def _open(params: Mapping[str, object], fields: Fields, place: str, beyond: list[str]) -> dict[str, object]:
+def _open(params: Mapping[str, object], fields: FieldTree, place: str, beyond: list[str]) -> dict[str, object]:
     kept: dict[str, object] = {}
     for name, value in params.items():
         if name not in fields:

@@ -43,14 +43,14 @@ _ECHOES: Final = frozenset(
 """Fields in which an error may repeat the request; what they hold says nothing about the error."""
 
 
-class _Kind(NamedTuple):
+class _ErrorKind(NamedTuple):
     error: type[ProviderError]
     words: str
     what: str
 
 
-_KINDS: Final[tuple[_Kind, ...]] = (
-    _Kind(
+_KINDS: Final[tuple[_ErrorKind, ...]] = (
+    _ErrorKind(
         QuotaExhausted,
         r"insufficient_quota|exceeded_current_quota|billing_hard_limit|insufficient balance|more credits"
         r"|can only afford"
@@ -58,27 +58,27 @@ _KINDS: Final[tuple[_Kind, ...]] = (
         r"|per day, please wait",
         "has no quota left",
     ),
-    _Kind(
+    _ErrorKind(
         RateLimited,
         r"rate[ _]?limit|too many requests|throttl|tokens? per (?:min|day|hour)|\bTPM\b|please wait before trying"
         r"|RESOURCE_EXHAUSTED|current quota|quota exceeded",
         "is being asked too often",
     ),
-    _Kind(
+    _ErrorKind(
         ModelLoading,
         # llama.cpp (tools/server/README.md, 503 "Loading model"), Hugging Face inference ("is currently loading"),
         # Ollama and LM Studio behind proxies ("model is loading", "loading model").
         r"loading model|model (?:\S+ )?is (?:currently |still )?(?:loading|being loaded)|model_loading",
         "is still loading the model",
     ),
-    _Kind(Overloaded, r"overloaded|server is busy|at capacity|^UNAVAILABLE$", "has no capacity now"),
-    _Kind(
+    _ErrorKind(Overloaded, r"overloaded|server is busy|at capacity|^UNAVAILABLE$", "has no capacity now"),
+    _ErrorKind(
         ContentFiltered,
         r"content_filter|content management policy|content_policy|responsibleai|safety_violation|\b1301\b"
         r"|data_inspection",
         "withheld this by a filter",
     ),
-    _Kind(
+    _ErrorKind(
         BadKey,
         r"authentication_error|invalid[_ -]*(?:x-)?api[_ -]*key|incorrect api key|x-api-key header is required"
         r"|api[_ -]?key (?:not (?:valid|found)|expired)"
@@ -88,23 +88,23 @@ _KINDS: Final[tuple[_Kind, ...]] = (
         r"|authentication (?:fails|failed)|invalid authentication",
         "does not accept the key",
     ),
-    _Kind(PermissionDenied, r"permission_(?:error|denied)|long context beta", "does not let this key do that"),
-    _Kind(
+    _ErrorKind(PermissionDenied, r"permission_(?:error|denied)|long context beta", "does not let this key do that"),
+    _ErrorKind(
         NotFound, r"not_found_error|model_not_found|\bmodel\b.{0,100}does not exist", "has no such model or endpoint"
     ),
 )
 """What is said, in the order of what is most certain."""
 
-_BY_STATUS: Final[dict[int, _Kind]] = {
-    401: _Kind(BadKey, "", "does not accept the key"),
-    402: _Kind(QuotaExhausted, "", "has no quota left"),
-    403: _Kind(PermissionDenied, "", "does not let this key do that"),
-    404: _Kind(NotFound, "", "has no such model or endpoint"),
-    408: _Kind(ServerError, "", "gave up waiting"),
-    409: _Kind(ServerError, "", "was in conflict with another request"),
-    429: _Kind(RateLimited, "", "is being asked too often"),
-    503: _Kind(Overloaded, "", "has no capacity now"),
-    529: _Kind(Overloaded, "", "has no capacity now"),
+_BY_STATUS: Final[dict[int, _ErrorKind]] = {
+    401: _ErrorKind(BadKey, "", "does not accept the key"),
+    402: _ErrorKind(QuotaExhausted, "", "has no quota left"),
+    403: _ErrorKind(PermissionDenied, "", "does not let this key do that"),
+    404: _ErrorKind(NotFound, "", "has no such model or endpoint"),
+    408: _ErrorKind(ServerError, "", "gave up waiting"),
+    409: _ErrorKind(ServerError, "", "was in conflict with another request"),
+    429: _ErrorKind(RateLimited, "", "is being asked too often"),
+    503: _ErrorKind(Overloaded, "", "has no capacity now"),
+    529: _ErrorKind(Overloaded, "", "has no capacity now"),
 }
 
 _NEXT: Final[dict[type[ProviderError], str]] = {
@@ -284,7 +284,7 @@ def _overflow_of(wording: Wording) -> _TooLarge:
     return _TooLarge(Overflow, "can't fit the request into the window")
 
 
-def _kind_of(status: int | None, text: str) -> _Kind:
+def _kind_of(status: int | None, text: str) -> _ErrorKind:
     if status in (401, 402):
         return _BY_STATUS[status]
     for kind in _KINDS:
@@ -293,8 +293,8 @@ def _kind_of(status: int | None, text: str) -> _Kind:
     if status is not None and status in _BY_STATUS:
         return _BY_STATUS[status]
     if status is None or status >= 500 or status < 400:
-        return _Kind(ServerError, "", "failed")
-    return _Kind(RequestRejected, "", "rejects the request")
+        return _ErrorKind(ServerError, "", "failed")
+    return _ErrorKind(RequestRejected, "", "rejects the request")
 
 
 def _heard(value: object) -> str:

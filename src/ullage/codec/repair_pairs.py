@@ -18,7 +18,7 @@ NO_RESULT: Final = "[No result was recorded for this call. Whether it ran is unk
 NOT_RUN: Final = "[No result was recorded for this call: the answer was interrupted. Whether it ran is unknown.]"
 
 
-class _Call:
+class _PairedCall:
     """A call on its way to a result."""
 
     __slots__ = ("at", "part", "result")
@@ -33,7 +33,7 @@ class Pairing:
     """Pairs calls and results of a history that comes in pieces. What is in order is returned as it is."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, list[_Call]] = {}
+        self._waiting: dict[str, list[_PairedCall]] = {}
         self._early: dict[str, int] = {}  # results since the last answer that found no call, by their number
         self._extra: dict[int, tuple[str, ToolResultPart]] = {}  # results that no call waits for, by their number
         self._results = 0
@@ -68,14 +68,14 @@ class Pairing:
                 made.append(_gathered(message, calls[at], messages, moved))
         return made
 
-    def _matched(self, messages: Sequence[Message], notes: Notes) -> dict[int, list[_Call]] | None:
+    def _matched(self, messages: Sequence[Message], notes: Notes) -> dict[int, list[_PairedCall]] | None:
         """Calls by the index of their answer, each with its result if it has one."""
-        calls: dict[int, list[_Call]] = {}
-        claims: list[tuple[_Call, int | None]] = []
+        calls: dict[int, list[_PairedCall]] = {}
+        claims: list[tuple[_PairedCall, int | None]] = []
         before = self._results
         for at, message in enumerate(messages):
             if message.role == "assistant":
-                made = [_Call(self._seen + at, part) for part in message.parts if isinstance(part, ToolCallPart)]
+                made = [_PairedCall(self._seen + at, part) for part in message.parts if isinstance(part, ToolCallPart)]
                 for call in made:
                     self._waiting.setdefault(_call_key(call.part), []).append(call)
                     claims.append((call, self._early.get(_call_key(call.part))))
@@ -112,7 +112,7 @@ def _result_key(part: ToolResultPart) -> str:
     return part.call_id or f"\0{part.name}"
 
 
-def _answer(part: ToolResultPart, waiting: dict[str, list[_Call]]) -> _Call | None:
+def _answer(part: ToolResultPart, waiting: dict[str, list[_PairedCall]]) -> _PairedCall | None:
     """Give the result to the first call that waits for it in the newest answer that has one, and name that call."""
     for key in (part.call_id, f"\0{part.call_id}", f"\0{part.name}"):
         open_calls = waiting.get(key)
@@ -127,7 +127,7 @@ def _answer(part: ToolResultPart, waiting: dict[str, list[_Call]]) -> _Call | No
     return None
 
 
-def _group_in_place(messages: Sequence[Message], at: int, calls: Sequence[_Call]) -> list[int]:
+def _group_in_place(messages: Sequence[Message], at: int, calls: Sequence[_PairedCall]) -> list[int]:
     """Indexes of the tool messages after an answer, where they hold just its results in call order; else empty."""
     wanted = [call.result for call in calls]
     group: list[int] = []
@@ -144,7 +144,7 @@ def _group_in_place(messages: Sequence[Message], at: int, calls: Sequence[_Call]
     return group
 
 
-def _gathered(message: Message, calls: Sequence[_Call], messages: Sequence[Message], notes: Notes) -> Message:
+def _gathered(message: Message, calls: Sequence[_PairedCall], messages: Sequence[Message], notes: Notes) -> Message:
     """One tool message with a result for each call: the recorded one, or one that says what is known."""
     results: list[ToolResultPart] = []
     for call in calls:

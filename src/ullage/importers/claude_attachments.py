@@ -13,7 +13,7 @@ import ullage.importers.fields as f
 from ullage.codec.parts import tool
 from ullage.importers.fields import Fields
 from ullage.importers.parts import LogParts
-from ullage.importers.rows import Rows
+from ullage.importers.rows import EventWriter
 from ullage.messages import Message, SystemBlock, Tool, clean_text
 from ullage.models.providers import MAKERS
 
@@ -31,7 +31,7 @@ _BLOCKS: dict[str, BlockKind] = {
 class Attachments:
     """Reads attachments: some are messages, others change the system prompt or the tools."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: EventWriter) -> None:
         self._rows = rows
 
     def read(self, entry: Fields, name: str) -> Message | None:

@@ -81,7 +81,7 @@ _SUMMARY_MARK = "Another language model started to solve this problem"
 
 
 @dataclass(slots=True)
-class _OpenCall:
+class _OpenItems:
     """Items of the model that no usage has closed yet, and the tool results recorded meanwhile."""
 
     message: str
@@ -101,7 +101,7 @@ class CodexReader(Reader):
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
-        self._open: _OpenCall | None = None
+        self._open: _OpenItems | None = None
         self._unclaimed: Fields = {}
         """A usage that came without any item of the model: that of a compaction, or of a log that holds no items."""
         self._last_usage: Fields = {}
@@ -199,7 +199,7 @@ class CodexReader(Reader):
         if call is None:
             usage, self._unclaimed = self._unclaimed, {}
             label = self.rows.reserve("assistant")
-            call = self._open = _OpenCall(label, self.rows.at, usage, self._parts(label))
+            call = self._open = _OpenItems(label, self.rows.at, usage, self._parts(label))
         call.parts += call.content.read([_plain(item)])
         call.ended = self.rows.at
 

@@ -18,7 +18,7 @@ from ullage.importers.documents import read_document
 from ullage.importers.fields import Unusable, decode_line
 from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
-from ullage.importers.imported import Imported
+from ullage.importers.imported import ImportedSession
 from ullage.importers.opencode_storage import read_database, read_session_file, stored_in_directory
 from ullage.importers.opencode_storage import recognise as recognise_opencode
 from ullage.importers.pi import PiReader
@@ -63,7 +63,7 @@ class DatabaseFormat(NamedTuple):
 
     name: str
     is_one: Callable[[bytes], bool]
-    read: Callable[[Path, str], Imported]
+    read: Callable[[Path, str], ImportedSession]
 
 
 SQLITE_MAGIC = b"SQLite format 3\0"
@@ -75,7 +75,7 @@ DATABASES = (
 """In the order they are tried. OpenCode's do not name themselves: its tables are looked for in any other database."""
 
 
-def read(path: str | Path, *, session: str = "") -> Imported:
+def read(path: str | Path, *, session: str = "") -> ImportedSession:
     """Read a session log, whichever program wrote it.
 
     ``path`` is a log file, a database of ours or of OpenCode, or an OpenCode data directory; ``session`` chooses one
@@ -109,7 +109,7 @@ def reader_for(path: str | Path) -> Reader:
     return chosen.reader(where.stem)
 
 
-def _read_directory(where: Path, session: str) -> Imported:
+def _read_directory(where: Path, session: str) -> ImportedSession:
     """OpenCode's data directory, or its storage; any other directory is no session."""
     databases = sorted(where.glob("opencode*.db"))
     if databases:
@@ -133,7 +133,7 @@ def _head(where: Path) -> bytes:
             raise UnreadableInput(f"{where} can't be read: {problem.strerror or problem}.") from problem
 
 
-def _read_text(where: Path, head: bytes) -> Imported:
+def _read_text(where: Path, head: bytes) -> ImportedSession:
     sample = _sample(where)
     chosen, tried = _recognise(sample)
     if chosen is not None and chosen.reader is not None:
@@ -143,7 +143,7 @@ def _read_text(where: Path, head: bytes) -> Imported:
     return _read_document(where, head, tried)
 
 
-def _read_lines(where: Path, kind: type[Reader]) -> Imported:
+def _read_lines(where: Path, kind: type[Reader]) -> ImportedSession:
     reader = kind(where.stem)
     events = _feed(reader, where)
     if isinstance(reader, ClaudeCodeReader):
@@ -170,7 +170,7 @@ def _lines(where: Path) -> Iterator[bytes]:
         return
 
 
-def _read_document(where: Path, head: bytes, tried: tuple[FormatMiss, ...]) -> Imported:
+def _read_document(where: Path, head: bytes, tried: tuple[FormatMiss, ...]) -> ImportedSession:
     """A file that is one JSON value, written over several lines or cut short."""
     if head.strip(b"\0 \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"["):
         what = "it is empty" if not head.strip(b"\0 \t\r\n") else "it holds no JSON"

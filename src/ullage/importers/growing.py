@@ -19,7 +19,7 @@ from ullage.events import Event
 from ullage.importers.branching import branched
 from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.importers.detect import SAMPLE_BYTES, SAMPLE_LINES, read, reader_for
-from ullage.importers.imported import Imported
+from ullage.importers.imported import ImportedSession
 from ullage.importers.reader import Reader
 from ullage.importers.regular import PIECE_BYTES, lines_of, open_regular
 
@@ -38,7 +38,7 @@ class Growth:
 
     certain: tuple[Event, ...]
     held: tuple[Event, ...]
-    imported: Imported
+    imported: ImportedSession
     is_whole: bool
     restarted: str = ""
 

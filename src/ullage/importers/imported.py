@@ -20,7 +20,7 @@ class Skipped(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedSession:
     """A session as events, and how the reading went.
 
     ``events`` are numbered from 1 and describe the thread that is live at the end of the log; side chains and

@@ -17,11 +17,11 @@ from ullage.codec.parts import PartMaker
 from ullage.codec.usage import normalise
 from ullage.events import Outcome, Purpose
 from ullage.importers.fields import Fields, Unusable
-from ullage.importers.imported import Imported, SkippedLines
-from ullage.importers.opencode_parts import Step, answer_part, steps_of, tool_result, user_part, wire_of
+from ullage.importers.imported import ImportedSession, SkippedLines
+from ullage.importers.opencode_parts import CallParts, answer_part, steps_of, tool_result, user_part, wire_of
 from ullage.importers.parts import CLEARED, LogNamer
 from ullage.importers.reader import TITLE_LENGTH
-from ullage.importers.rows import Rows
+from ullage.importers.rows import EventWriter
 from ullage.messages import Message, Part, Role, SystemBlock, TextPart, ToolResultPart, clean_text
 from ullage.usage import Usage
 
@@ -40,7 +40,7 @@ class OpenCodeSession:
 
     def __init__(self, info: Fields) -> None:
         self.info = info
-        self.rows = Rows(f.text(info, "id"), f"opencode {f.text(info, 'version')}".strip())
+        self.rows = EventWriter(f.text(info, "id"), f"opencode {f.text(info, 'version')}".strip())
         self.rows.cwd = f.text(info, "directory")
         self.skips = SkippedLines()
         self.count = 0
@@ -107,7 +107,7 @@ class OpenCodeSession:
             usage = own if step.finish is None else self._tokens(step.finish)
             self._step(info, step, number, usage, "cancelled" if aborted and step.finish is None else "finished")
 
-    def _step(self, info: Fields, step: Step, number: int, usage: Usage | None, outcome: Outcome) -> None:
+    def _step(self, info: Fields, step: CallParts, number: int, usage: Usage | None, outcome: Outcome) -> None:
         """One model call of a message: its answer, then the results of its tools."""
         rows = self.rows
         name = rows.unique(f.text(info, "id") if number == 0 else f"{f.text(info, 'id')}.{number}")
@@ -127,7 +127,7 @@ class OpenCodeSession:
             self._ids.setdefault(f.text(info, "id"), []).append(name)
         self._results(info, step, name)
 
-    def _results(self, info: Fields, step: Step, name: str) -> None:
+    def _results(self, info: Fields, step: CallParts, name: str) -> None:
         label = self.rows.unique(f"{name}.results")
         results: list[Part] = []
         for part in step.parts:
@@ -253,8 +253,8 @@ class OpenCodeSession:
         if not self.first_prompt and text.strip():
             self.first_prompt = " ".join(text.split())[:TITLE_LENGTH]
 
-    def imported(self, path: str, other_sessions: int = 0) -> Imported:
-        return Imported(
+    def imported(self, path: str, other_sessions: int = 0) -> ImportedSession:
+        return ImportedSession(
             format=self.format,
             session=self.rows.session,
             title=f.text(self.info, "title") or self.first_prompt,

@@ -24,7 +24,7 @@ INTERRUPTED = "[Tool execution was interrupted]"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CallParts:
     """The parts of one model call within a message, and the part that ended it."""
 
     parts: tuple[Fields, ...]
@@ -42,18 +42,18 @@ def wire_of(provider: str, model: str) -> str:
     return served_by.wire or "chat"
 
 
-def steps_of(parts: list[Fields]) -> list[Step]:
-    steps: list[Step] = []
+def steps_of(parts: list[Fields]) -> list[CallParts]:
+    steps: list[CallParts] = []
     current: list[Fields] = []
     for part in parts:
         kind = f.text(part, "type")
         if kind == "step-finish":
-            steps.append(Step(tuple(current), part))
+            steps.append(CallParts(tuple(current), part))
             current = []
         elif kind != "step-start":
             current.append(part)
     if current or not steps:
-        steps.append(Step(tuple(current), None))
+        steps.append(CallParts(tuple(current), None))
     return steps
 
 

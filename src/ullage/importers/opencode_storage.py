@@ -19,18 +19,18 @@ from ullage.envelope import DATABASE_CELL_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.importers.database import Database, StoredSession, as_text, open_database
 from ullage.importers.fields import Fields, Unusable, decode_line
-from ullage.importers.imported import Imported
+from ullage.importers.imported import ImportedSession
 from ullage.importers.opencode import OpenCodeSession
 from ullage.importers.regular import read_regular
 from ullage.messages import SystemBlock, clean_text
 
-Row = dict[str, Any]
+DatabaseRow = dict[str, Any]
 
 
 # -- a directory of JSON files --
 
 
-def read_session_file(path: Path) -> Imported:
+def read_session_file(path: Path) -> ImportedSession:
     """The session of a file ``storage/session/<project>/<id>.json``, its messages and parts beside it.
 
     Raises ``UnreadableInput`` when the session's own file can't be read.
@@ -101,7 +101,7 @@ def _finished_steps(storage: Path, session: str) -> Iterator[tuple[Fields, Field
 # -- a database --
 
 
-def read_database(path: Path, session: str = "") -> Imported:
+def read_database(path: Path, session: str = "") -> ImportedSession:
     """A session of a database: the one asked for, else the one that was used last.
 
     Raises ``UnreadableInput`` for a database that can't be opened or is damaged, ``NotASession`` when it holds none.
@@ -126,13 +126,13 @@ def _queries() -> dict[str, str]:
     return {name.strip(): query for name, _, query in named}
 
 
-def _select(database: Database, query: str, *values: str) -> Iterator[Row]:
+def _select(database: Database, query: str, *values: str) -> Iterator[DatabaseRow]:
     """The rows of a named query, one after the other. Raises ``sqlite3.Error``."""
     for row in database.rows(_queries()[query], *values):
         yield {name: as_text(value) for name, value in row.items()}
 
 
-def _read(database: Database, path: Path, wanted: str) -> Imported:
+def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
     tables = {f.text(row, "name") for row in _select(database, "tables")}
     if "session" not in tables or not tables & {"message", "session_message"}:
         missed = FormatMiss("opencode", "a database without the tables session and message")
@@ -159,11 +159,11 @@ def _read(database: Database, path: Path, wanted: str) -> Imported:
     return session.imported(str(path), other_sessions=len(heads) - 1)
 
 
-def _updated(row: Row) -> float:
+def _updated(row: DatabaseRow) -> float:
     return f.seconds(row.get("time_updated"))
 
 
-def _info(row: Row) -> Fields:
+def _info(row: DatabaseRow) -> Fields:
     """A row of ``session`` as the object that the JSON files hold."""
     info = dict(row)
     for column in ("revert", "model"):

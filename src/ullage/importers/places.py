@@ -20,7 +20,7 @@ TAIL_BYTES = 65_536
 """What ``glance`` reads of a log: the first prompt stands at its head, a title that was given later at its tail."""
 
 
-class Place(NamedTuple):
+class FoundSession(NamedTuple):
     """A session that was found. ``modified`` is seconds since 1970; ``session`` is set for one of several in a file."""
 
     format: str
@@ -43,11 +43,11 @@ class Looked(NamedTuple):
 class Found(NamedTuple):
     """The sessions, newest first, and everywhere that was looked."""
 
-    places: tuple[Place, ...]
+    places: tuple[FoundSession, ...]
     looked: tuple[Looked, ...]
 
     @property
-    def newest(self) -> Place | None:
+    def newest(self) -> FoundSession | None:
         return self.places[0] if self.places else None
 
 
@@ -80,7 +80,7 @@ def find_sessions(environ: Mapping[str, str] | None = None, home: Path | None = 
     return Found(tuple(places), tuple(looked))
 
 
-def glance(place: Place) -> Glance:
+def glance(place: FoundSession) -> Glance:
     """Title, directory and model of a session, from the head and tail of its log; empty where they are not there."""
     if place.session or place.path.suffix == ".json":
         return _whole(place)
@@ -99,7 +99,7 @@ def glance(place: Place) -> Glance:
     return Glance(reader.title or place.title, reader.rows.cwd or place.cwd, reader.rows.model)
 
 
-def _whole(place: Place) -> Glance:
+def _whole(place: FoundSession) -> Glance:
     if place.title:
         return Glance(place.title, place.cwd, "")
     try:
@@ -135,7 +135,7 @@ def _opencode_directories(environment: Mapping[str, str], home: Path) -> Iterato
     yield Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
 
 
-def _files(format_: str, directory: Path, pattern: str) -> Iterator[Place]:
+def _files(format_: str, directory: Path, pattern: str) -> Iterator[FoundSession]:
     for path in _matching(directory, pattern):
         if path.name.startswith("agent-"):
             continue
@@ -144,7 +144,7 @@ def _files(format_: str, directory: Path, pattern: str) -> Iterator[Place]:
         except OSError:
             continue
         if state.st_size:
-            yield Place(format_, path, state.st_mtime)
+            yield FoundSession(format_, path, state.st_mtime)
 
 
 def _matching(directory: Path, pattern: str) -> Iterable[Path]:
@@ -154,18 +154,18 @@ def _matching(directory: Path, pattern: str) -> Iterable[Path]:
         return []
 
 
-def _own(environment: Mapping[str, str], home: Path) -> tuple[list[Place], Looked]:
+def _own(environment: Mapping[str, str], home: Path) -> tuple[list[FoundSession], Looked]:
     path = data_directory({**environment, "HOME": str(home)}) / FILE
     try:
         stored = own_sessions(path) if path.exists() else []
     except InputError as problem:
         return [], Looked("ullage", str(path), 0, str(problem))
-    places = [Place("ullage", path, one.updated, one.id, one.title, one.directory) for one in stored]
+    places = [FoundSession("ullage", path, one.updated, one.id, one.title, one.directory) for one in stored]
     return places, Looked("ullage", str(path), len(places))
 
 
-def _opencode(data: Path) -> tuple[list[Place], list[Looked]]:
-    places: list[Place] = []
+def _opencode(data: Path) -> tuple[list[FoundSession], list[Looked]]:
+    places: list[FoundSession] = []
     looked: list[Looked] = []
     for path in _matching(data, "opencode*.db"):
         try:
@@ -173,11 +173,11 @@ def _opencode(data: Path) -> tuple[list[Place], list[Looked]]:
         except InputError as problem:
             looked.append(Looked("opencode", str(path), 0, str(problem)))
             continue
-        places += [Place("opencode", path, one.updated, one.id, one.title, one.directory) for one in stored]
+        places += [FoundSession("opencode", path, one.updated, one.id, one.title, one.directory) for one in stored]
         looked.append(Looked("opencode", str(path), len(stored)))
     known = {place.session for place in places}
     older = [each for each in stored_in_directory(data / "storage") if each[1].id not in known]
-    places += [Place("opencode", path, one.updated, "", one.title, one.directory) for path, one in older]
+    places += [FoundSession("opencode", path, one.updated, "", one.title, one.directory) for path, one in older]
     looked.append(Looked("opencode", str(data / "storage/session/*/*.json"), len(older)))
     if not any(each.where.endswith(".db") for each in looked):
         looked.insert(0, Looked("opencode", str(data / "opencode.db"), 0))

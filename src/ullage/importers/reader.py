@@ -9,8 +9,8 @@ from typing import ClassVar
 from ullage.envelope import LOG_LINE_BYTES
 from ullage.events import Event
 from ullage.importers.fields import Fields, Unusable, decode_line
-from ullage.importers.imported import Imported, SkippedLines
-from ullage.importers.rows import Rows
+from ullage.importers.imported import ImportedSession, SkippedLines
+from ullage.importers.rows import EventWriter
 
 TOO_LONG = f"longer than {LOG_LINE_BYTES >> 20} MB"
 
@@ -28,7 +28,7 @@ class Reader(ABC):
     format: ClassVar[str]
 
     def __init__(self, name: str = "") -> None:
-        self.rows = Rows(name)
+        self.rows = EventWriter(name)
         self.skips = SkippedLines()
         self.lines = 0
         self.first_prompt = ""
@@ -82,9 +82,9 @@ class Reader(ABC):
         """The title a person gave, else the one the program gave, else the first prompt."""
         return self.titles.get("person") or self.titles.get("program") or self.first_prompt
 
-    def imported(self, events: Iterable[Event], path: str = "", other_sessions: int = 0) -> Imported:
+    def imported(self, events: Iterable[Event], path: str = "", other_sessions: int = 0) -> ImportedSession:
         """What was read, with the events that all calls of ``feed`` and ``settle`` gave."""
-        return Imported(
+        return ImportedSession(
             format=self.format,
             session=self.rows.session,
             title=self.title,

@@ -1,7 +1,7 @@
 """From findings in a foreign log to numbered events, and the view they describe.
 
-Every reader writes through ``Rows``, so that ids are unique, sequence numbers have no gaps, and a rewind, a prune or a
-compaction names exactly the messages that are in the view at that moment.
+Every reader writes through ``EventWriter``, so that ids are unique, sequence numbers have no gaps, and a rewind, a
+prune or a compaction names exactly the messages that are in the view at that moment.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Epoch:
     carried: set[str]
 
 
-class Rows:
+class EventWriter:
     """Writes the events of one session and keeps its view: the ids of the messages the next request sends."""
 
     def __init__(self, session: str = "", program: str = "") -> None:

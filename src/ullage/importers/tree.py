@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.envelope import COPY_STEPS
-from ullage.importers.rows import Rows
+from ullage.importers.rows import EventWriter
 
 
 class _Node(NamedTuple):
@@ -23,7 +23,7 @@ class _Node(NamedTuple):
 class Tree:
     """Where each line of a log stands, and how to get from the live leaf to another line."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: EventWriter) -> None:
         self._rows = rows
         self._nodes: dict[str, _Node] = {}
         self._copies: dict[str, str] = {}

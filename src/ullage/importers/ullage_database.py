@@ -16,7 +16,7 @@ import ullage.importers.fields as f
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.importers.database import Database, StoredSession, as_text, open_database, unpacked
 from ullage.importers.fields import Fields, Unusable, decode_line
-from ullage.importers.imported import Imported
+from ullage.importers.imported import ImportedSession
 from ullage.importers.ullage import UllageReader
 
 FILE = "sessions.db"
@@ -39,7 +39,7 @@ def own_sessions(path: Path) -> list[StoredSession]:
         return [_session(row) for row in database.rows(_queries()["sessions"])]
 
 
-def read_own_database(path: Path, session: str = "") -> Imported:
+def read_own_database(path: Path, session: str = "") -> ImportedSession:
     """A session of a database: the one asked for, else the one that was changed last.
 
     Raises ``UnreadableInput`` for a database that is damaged or of a newer version, ``NotASession`` when it holds none.

@@ -16,7 +16,7 @@ from ullage.messages import (
     ToolResultPart,
     UnknownPart,
 )
-from ullage.meter.growth import Added, Answer, MediaCost, thought_tokens
+from ullage.meter.growth import Added, AnswerTokens, MediaCost, thought_tokens
 from ullage.reasoning import Maker
 from ullage.tokens.content import argument_tokens, result_tokens, text_tokens
 from ullage.tokens.families import Family
@@ -44,7 +44,7 @@ class MessageCost(NamedTuple):
     reasoning: float
     """Estimate of its reasoning, were it sent back."""
     added: Added
-    answer: Answer | None
+    answer: AnswerTokens | None
     """What it is made of, if the model wrote it."""
     parts: tuple[PartCost, ...]
     carries: bool = False
@@ -74,7 +74,7 @@ def message_cost(
     """What one message costs, as a whole and by part. Counts each of its texts once; never raises."""
     once = _Once(counter)
     added = Added.of(message, family, once, tool_names=tool_names, media=media)
-    answer = Answer.of(message.parts, family, once) if message.role == "assistant" else None
+    answer = AnswerTokens.of(message.parts, family, once) if message.role == "assistant" else None
     row = ORIGIN_ROWS.get(message.origin) or ROLE_ROWS[message.role]
     parts = tuple(
         _part_cost(part, row, family, once, tool_names=tool_names, media=media)

@@ -44,10 +44,10 @@ from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.growth import NOTHING_COUNTED
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.measured import Measured
-from ullage.meter.spend import Purpose
+from ullage.meter.spend import SpendCategory
 from ullage.meter.state import State
 from ullage.meter.track import Step
-from ullage.meter.view import Entry, Origin, View
+from ullage.meter.view import ContentLocation, Entry, View
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import calibration_from_json
 from ullage.tokens.tools import read_answer_format
@@ -207,7 +207,7 @@ class Fold(State):
 
     # -- messages --
 
-    def _enter(self, message: Message, origin: Origin) -> Entry:
+    def _enter(self, message: Message, origin: ContentLocation) -> Entry:
         cost = self.forecaster.message(message, self.view.tool_names)
         opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
         entry = self.view.add(message, cost, opening=opening, origin=origin)
@@ -238,9 +238,9 @@ class Fold(State):
     def _message(self, event: MessageAdded) -> None:
         message = event.message
         if message.id in self.view.entries:
-            self._exchange(message, Origin(self.seq))
+            self._exchange(message, ContentLocation(self.seq))
             return
-        entry = self._enter(message, Origin(self.seq))
+        entry = self._enter(message, ContentLocation(self.seq))
         if message.role == "assistant":
             self.open_calls = {part.call_id for part in message.of_type(ToolCallPart)}
         if entry.cost.added.results:
@@ -252,11 +252,11 @@ class Fold(State):
 
     def _replaced(self, event: MessageReplaced) -> None:
         if event.message.id in self.view.entries:
-            self._exchange(event.message, Origin(self.seq))
+            self._exchange(event.message, ContentLocation(self.seq))
         else:
             self._message(MessageAdded(message=event.message))
 
-    def _exchange(self, message: Message, origin: Origin) -> Entry:
+    def _exchange(self, message: Message, origin: ContentLocation) -> Entry:
         old = self.view.entries[message.id]
         cost = self.forecaster.message(message, self.view.tool_names)
         anchored = self.is_anchored(old)
@@ -324,7 +324,7 @@ class Fold(State):
         if by_message:
             self.marks.append("prune")
 
-    def _change(self, contents: Iterable[tuple[Message, Origin]]) -> tuple[Changed, ...]:
+    def _change(self, contents: Iterable[tuple[Message, ContentLocation]]) -> tuple[Changed, ...]:
         """New content for messages in view; gives back what stood there."""
         changed: list[Changed] = []
         for message, origin in contents:
@@ -338,7 +338,9 @@ class Fold(State):
         anchor = self.anchor.call if self.anchor else ""
         order = tuple(self.view.entries)
         left = tuple(entry for each in gone if (entry := self._leave(each, quiet=True)) is not None)
-        changed = self._change((message, Origin(self.seq, place)) for place, message in enumerate(event.replaced, 1))
+        changed = self._change(
+            (message, ContentLocation(self.seq, place)) for place, message in enumerate(event.replaced, 1)
+        )
         summary = ""
         if event.summary is not None:
             summary = event.summary.id
@@ -346,7 +348,7 @@ class Fold(State):
             if event.summary_tokens is not None:
                 # It was reported, so it is not to be corrected as an estimate would be.
                 cost = self.forecaster.with_text_tokens(cost, event.summary_tokens / self.text_ratio)
-            entry = self.view.add(event.summary, cost, opening=cost.tokens, origin=Origin(self.seq))
+            entry = self.view.add(event.summary, cost, opening=cost.tokens, origin=ContentLocation(self.seq))
             self.since = self.since.plus(entry, quiet=True)
             self.view.arrange([*self._leading_system(), summary])
         if self.partial and self.unlogged and self.anchor is not None:
@@ -437,7 +439,7 @@ class Fold(State):
         self.marks.clear()
 
     def _call_ended(self, event: CallEnded) -> None:
-        purpose: Purpose = event.purpose if event.outcome == "finished" else event.outcome
+        purpose: SpendCategory = event.purpose if event.outcome == "finished" else event.outcome
         prices = self.known.prices if self.known else None
         if event.model and event.purpose != "main":
             other = lookup(event.provider or self.provider, event.model)

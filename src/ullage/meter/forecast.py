@@ -16,7 +16,7 @@ from ullage.meter import growth, opening
 from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since
 from ullage.meter.carried import Carried
 from ullage.meter.cost import MessageCost, message_cost
-from ullage.meter.growth import NOTHING_COUNTED, Answer, Counted, Situation
+from ullage.meter.growth import NOTHING_COUNTED, AnswerTokens, Counted, GrowthSituation
 from ullage.meter.interval import expected, half_widths
 from ullage.meter.opening import OpeningContent, opening_interval
 from ullage.meter.view import Entry
@@ -37,7 +37,7 @@ BY_NAME_ALONE = frozenset({"quarter", "gemini-cli"})
 REMOVAL_DOUBT = 0.05
 """Share of what was removed, or of what is left if that is less, that an estimate of it may be off."""
 
-NOTHING_SHOWN = Answer()
+NOTHING_SHOWN = AnswerTokens()
 
 CHANGE_DOUBT = 0.15
 LEAST_CHANGE_DOUBT = 170.0
@@ -210,7 +210,7 @@ class Forecaster:
             return NOTHING_COUNTED
         return growth.counted_for(self._growth_anchor(usage, answer), self.family)
 
-    def edited(self, anchor: Anchor, before: Answer, after: Answer) -> float:
+    def edited(self, anchor: Anchor, before: AnswerTokens, after: AnswerTokens) -> float:
         """``Anchor.edited`` once the answer ``before`` is sent back as ``after``.
 
         The difference is that of what is visible, and the reasoning that only the parts that left gave away.
@@ -386,7 +386,7 @@ class Forecaster:
         calibration: Calibration,
     ) -> growth.Estimate:
         answer = output.cost.answer if output is not None else None
-        situation = Situation(
+        situation = GrowthSituation(
             wire=self.wire,
             provider=self.provider,
             model=self.model,
@@ -414,9 +414,9 @@ class Forecaster:
         learnt = calibration.of(self.provider, self.model) if calibration.models else NOTHING_LEARNT
         return growth.next_input(base, since.added, situation, self.family if answer else self.unseen, learnt)
 
-    def _growth_anchor(self, usage: Usage, answer: Answer, edited: float = 0.0) -> growth.Anchor:
+    def _growth_anchor(self, usage: Usage, answer: AnswerTokens, edited: float = 0.0) -> growth.LastCall:
         output = None if usage.answer is None else usage.answer + edited
-        return growth.Anchor(
+        return growth.LastCall(
             input=usage.context or 0,
             output=output,
             reasoning=usage.reasoning,

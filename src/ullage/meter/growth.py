@@ -68,7 +68,7 @@ class _Media:
         self.over += doubt.above
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class AnswerTokens(msgspec.Struct, frozen=True, array_like=True):
     """An answer of the model by what it is made of: tokens of its text, names, arguments and shown reasoning.
 
     Items of the provider's own (its tools' calls and results) are no part of it: they are not charged as output.
@@ -88,7 +88,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
     """The provider's own items, such as calls and results of its tools. The next request holds what they brought."""
 
     @classmethod
-    def of(cls, parts: Iterable[Part], family: Family, counter: TextCounter) -> Answer:
+    def of(cls, parts: Iterable[Part], family: Family, counter: TextCounter) -> AnswerTokens:
         """The answer that these parts are."""
         text = names = arguments = reasoned = 0.0
         calls = parameters = thoughts = opaque = items = 0
@@ -130,7 +130,7 @@ class Counted(msgspec.Struct, frozen=True, array_like=True):
     calls: int = 0
 
     @classmethod
-    def of(cls, answer: Answer) -> Counted:
+    def of(cls, answer: AnswerTokens) -> Counted:
         """The whole answer, but for its reasoning."""
         return cls(answer.text + answer.names + answer.arguments, answer.calls)
 
@@ -178,7 +178,7 @@ class Added(msgspec.Struct, frozen=True, array_like=True):
                     seen.add(part, media(part, False), in_result=False)
                 elif isinstance(part, ProviderItem):
                     seen.over += UNKNOWN_ITEM
-            text = Answer.of(message.parts, family, counter).visible(family)
+            text = AnswerTokens.of(message.parts, family, counter).visible(family)
             return cls(text, 0.0, seen.tokens, 0, 0, seen.under, seen.over)
         text = names = 0.0
         seen = _Media()
@@ -237,13 +237,13 @@ class Added(msgspec.Struct, frozen=True, array_like=True):
         return self.text + self.media + self.wrapping(family, kept=kept)
 
 
-class Anchor(msgspec.Struct, frozen=True, kw_only=True):
+class LastCall(msgspec.Struct, frozen=True, kw_only=True):
     """The last call: its usage as reported (``None`` is unknown), and what its answer is made of."""
 
     input: int
     output: float | None = None
     reasoning: int | None = None
-    answer: Answer = Answer()
+    answer: AnswerTokens = AnswerTokens()
     stream: bool = False
     sent_back: SentBack = "yes"
     placeholder: bool = False
@@ -251,7 +251,7 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the answer goes back otherwise than it came."""
 
 
-class Situation(msgspec.Struct, frozen=True, kw_only=True):
+class GrowthSituation(msgspec.Struct, frozen=True, kw_only=True):
     """Who will be asked, and what comes next: a user's message, tool results, or both."""
 
     wire: str
@@ -299,7 +299,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     doubt: Doubt
 
 
-def hidden_reasoning(anchor: Anchor, family: Family) -> float:
+def hidden_reasoning(anchor: LastCall, family: Family) -> float:
     """Tokens of the answer that were reasoning: as reported, or output without what is visible."""
     output = anchor.output
     if output is None:
@@ -313,7 +313,7 @@ def hidden_reasoning(anchor: Anchor, family: Family) -> float:
     return unseen if anchor.answer.thoughts else 0.0
 
 
-def counted_for(anchor: Anchor, family: Family) -> Counted:
+def counted_for(anchor: LastCall, family: Family) -> Counted:
     """The answer, if its hidden reasoning is what its counted text leaves of the output, and not as reported."""
     reported = anchor.reasoning
     if anchor.output is None:
@@ -327,7 +327,7 @@ def counted_for(anchor: Anchor, family: Family) -> Counted:
 
 
 def next_input(
-    anchor: Anchor, added: Added, situation: Situation, family: Family, learnt: Learnt = NOTHING_LEARNT
+    anchor: LastCall, added: Added, situation: GrowthSituation, family: Family, learnt: Learnt = NOTHING_LEARNT
 ) -> Estimate:
     """The input of the call that sends ``added`` after the anchor's answer. Never negative, never raises."""
     rule = situation.rule(anchor.stream)
@@ -395,7 +395,7 @@ class _Kept(msgspec.Struct, frozen=True):
     counted: Counted = NOTHING_COUNTED
 
 
-def _answer_kept(anchor: Anchor, family: Family, hidden: float, *, kept: bool) -> _Kept:
+def _answer_kept(anchor: LastCall, family: Family, hidden: float, *, kept: bool) -> _Kept:
     """Tokens of the last answer in the next input."""
     visible = anchor.answer.visible(family)
     output = anchor.output
@@ -414,7 +414,7 @@ def _answer_kept(anchor: Anchor, family: Family, hidden: float, *, kept: bool) -
     return _Kept(output - hidden, 0.0, guessed, counted=counted)
 
 
-def thought_tokens(answer: Answer, family: Family) -> float:
+def thought_tokens(answer: AnswerTokens, family: Family) -> float:
     """Tokens of reasoning whose count was not reported; 0 where there is nothing to go by.
 
     Of Claude's, 245 answers with both a count and the text: 0.98 a token of it + 5 a part; where only a summary is

@@ -42,7 +42,7 @@ from ullage.meter import fingerprint, rows
 from ullage.meter.anchor import Forecast
 from ullage.meter.fold import Fold
 from ullage.meter.reading import Basis, Reading, Row, Used
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 from ullage.meter.track import Step
 from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
 from ullage.models.endpoints import read_endpoints
@@ -245,7 +245,7 @@ class Meter:
         """True when the upper end of the reading has reached the compaction point."""
         return self.reading().should_compact()
 
-    def largest(self, count: int = 10) -> tuple[Item, ...]:
+    def largest(self, count: int = 10) -> tuple[PartEstimate, ...]:
         """The parts that cost most. Goes through the whole view once."""
         return rows.largest(self._fold, count)
 

@@ -23,7 +23,7 @@ UNLOGGED = "Not in the log"
 DEFERRED = "Deferred tools"
 
 
-class Item(NamedTuple):
+class PartEstimate(NamedTuple):
     """One part in view and what it is estimated to cost. ``position`` is its message's place, from 1."""
 
     message: str
@@ -50,10 +50,10 @@ def rows_of(fold: Fold, forecast: Forecast) -> Rows:
     return Rows(result.rows, result.excess)
 
 
-def largest(fold: Fold, count: int) -> tuple[Item, ...]:
+def largest(fold: Fold, count: int) -> tuple[PartEstimate, ...]:
     """The parts that cost most, largest first. Goes through the whole view."""
     items = [
-        Item(entry.id, part.id, part.row, part.name, round(part.tokens), position)
+        PartEstimate(entry.id, part.id, part.row, part.name, round(part.tokens), position)
         for position, entry in enumerate(fold.view, 1)
         for part in entry.cost.parts
     ]

@@ -14,7 +14,7 @@ import msgspec
 from ullage.meter.limits import Prices
 from ullage.usage import KINDS, Usage, UsageSum
 
-Purpose = Literal["main", "summary", "title", "count", "child", "other", "failed", "cancelled", "dropped"]
+SpendCategory = Literal["main", "summary", "title", "count", "child", "other", "failed", "cancelled", "dropped"]
 """What a call was for; a call that did not finish stands under how it ended instead, whatever it was for."""
 
 MILLION = 1_000_000
@@ -51,10 +51,10 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
     that a provider bills beside a call (compaction, an advisor) stand under their own purpose.
     """
 
-    by_purpose: dict[Purpose, UsageSum] = {}
+    by_purpose: dict[SpendCategory, UsageSum] = {}
     money: Money = Money()
 
-    def plus(self, usage: Usage | None, *, purpose: Purpose = "main", prices: Prices | None = None) -> Spend:
+    def plus(self, usage: Usage | None, *, purpose: SpendCategory = "main", prices: Prices | None = None) -> Spend:
         """This spend and one more call. ``usage=None`` is a call that reported nothing; it is counted all the same."""
         sums = dict(self.by_purpose)
         sums[purpose] = sums.get(purpose, UsageSum()).plus(usage)

@@ -13,7 +13,7 @@ from ullage.meter.breakdown import Share
 from ullage.meter.cost import TOOL_RESULTS, MessageCost
 
 
-class Origin(NamedTuple):
+class ContentLocation(NamedTuple):
     """Where in the ledger the present content of a message is.
 
     ``seq`` is the event that brought it. ``place`` is which of that event's messages it is: 0 its only message (or the
@@ -24,7 +24,7 @@ class Origin(NamedTuple):
     place: int = 0
     pruned: tuple[int, ...] = ()
 
-    def after_pruning(self, seq: int) -> Origin:
+    def after_pruning(self, seq: int) -> ContentLocation:
         """The origin once the event ``seq`` has cleared parts of the message."""
         return self._replace(pruned=(*self.pruned, seq))
 
@@ -35,7 +35,7 @@ class Facts(NamedTuple):
     role: Role
     call: str
     """The call that made it; empty where none did."""
-    origin: Origin
+    origin: ContentLocation
     opening: float
     """What it costs in a first request; only needed before any call has reported its input."""
     cost: MessageCost
@@ -88,7 +88,7 @@ class Entry:
         return self.facts.call
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> ContentLocation:
         return self.facts.origin
 
 
@@ -140,7 +140,7 @@ class View:
             self.rolled = fingerprint.of_messages(entry.message for entry in self)
         return self.rolled
 
-    def add(self, message: Message, cost: MessageCost, *, opening: float, origin: Origin) -> Entry:
+    def add(self, message: Message, cost: MessageCost, *, opening: float, origin: ContentLocation) -> Entry:
         """Put a message at the end."""
         self.orders += 1
         entry = _entry_of(message, cost, self.orders, opening=opening, origin=origin)
@@ -152,7 +152,7 @@ class View:
         return entry
 
     def replace(
-        self, message: Message, cost: MessageCost, *, opening: float, origin: Origin, keep_order: bool
+        self, message: Message, cost: MessageCost, *, opening: float, origin: ContentLocation, keep_order: bool
     ) -> Entry:
         """Put a message in the place of the one with its id."""
         old = self.entries[message.id]
@@ -221,7 +221,7 @@ class View:
         return found
 
 
-def _entry_of(message: Message, cost: MessageCost, order: int, *, opening: float, origin: Origin) -> Entry:
+def _entry_of(message: Message, cost: MessageCost, order: int, *, opening: float, origin: ContentLocation) -> Entry:
     facts = Facts(message.role, message.call or "", origin, opening, cost)
     return Entry(message.id, order, facts, message)
 

@@ -38,7 +38,7 @@ from ullage.runtime.hooks import Hook
 from ullage.runtime.outcome import Result
 from ullage.runtime.precedence import Layer, Resolved, resolve
 from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
-from ullage.runtime.session import Said, Session
+from ullage.runtime.session import MessageInput, Session
 from ullage.runtime.settings import Settings
 from ullage.runtime.settings_types import AgentSettings, SessionSettings
 from ullage.runtime.work import Shared
@@ -141,12 +141,12 @@ class Agent:
         """
         return Session(self, id or new_session_id(), resume=resume, settings=dict(settings))
 
-    async def ask(self, *said: Said, session: str = "") -> Result:
+    async def ask(self, *said: MessageInput, session: str = "") -> Result:
         """Say something in a session and wait until it rests. Raises the ``ProviderError`` a call failed with."""
         async with self.session(session) as opened:
             return await opened.ask(*said)
 
-    def run(self, *said: Said, session: str = "") -> Result:
+    def run(self, *said: MessageInput, session: str = "") -> Result:
         """``ask`` for a program without an event loop. Ctrl-C stops it as a crash would: nothing is lost."""
         return asyncio.run(self.ask(*said, session=session))
 

@@ -36,7 +36,7 @@ from ullage.events import (
 from ullage.messages import Request
 from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
-from ullage.runtime.compactions import Prepared
+from ullage.runtime.compactions import ReadySummary
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.limiting import is_over_request, limited, note_limits
 from ullage.runtime.work import Work
@@ -261,7 +261,7 @@ async def _prepare(work: Work) -> None:
             return
         answer = await summarise(work, preparation.ask, "summary", detached=True)
         if answer.message is not None:
-            compactions.prepared = Prepared(preparation.prefix, answer)
+            compactions.prepared = ReadySummary(preparation.prefix, answer)
     finally:
         compactions.preparing = None
 

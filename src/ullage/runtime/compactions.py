@@ -12,7 +12,7 @@ from ullage.context.strategies import STRATEGIES
 from ullage.context.strategy import Strategy, SummaryAnswer
 
 
-class Prepared(NamedTuple):
+class ReadySummary(NamedTuple):
     """A summary that was made ahead, and what it rests on."""
 
     prefix: Prefix
@@ -41,7 +41,7 @@ class Compactions:
     """What one driver knows of its session's compactions and no event tells: work under way, and limits it has met."""
 
     strategies: tuple[Strategy, ...] = STRATEGIES
-    prepared: Prepared | None = None
+    prepared: ReadySummary | None = None
     preparing: asyncio.Task[None] | None = None
     met: dict[Served, RequestLimits] = field(default_factory=dict)
     """Limits of images and bytes that refusals have taught."""

@@ -17,7 +17,7 @@ INTERRUPTED: Final = "interrupted"
 INTERRUPTED_NOTE: Final = "The program that worked on this turn ended before the turn did. Resume it to continue."
 
 
-class Pending(NamedTuple):
+class WaitingMessage(NamedTuple):
     """A message that waits. ``position`` counts from 1 in the order of delivery."""
 
     id: str

@@ -64,7 +64,7 @@ class Layer:
         return str(self.path) if line is None else f"{self.path}, line {line}"
 
 
-class Source(NamedTuple):
+class SettingSource(NamedTuple):
     """Who said a value: the place (``default`` is nobody), and which file, table or variable there."""
 
     place: Place | Literal["default"]
@@ -96,14 +96,14 @@ class Resolved:
 
     settings: Settings
     layers: tuple[Layer, ...]
-    sources: Mapping[str, Source] = field(repr=False)
+    sources: Mapping[str, SettingSource] = field(repr=False)
     narrowed: tuple[Narrowed, ...] = ()
     """What a session or a project's file sets in vain."""
 
-    def source_of(self, key: str) -> Source:
+    def source_of(self, key: str) -> SettingSource:
         """Who set a key's value; of a table, the highest place that set anything. Raises ``SettingError``."""
         meaning_of(key)
-        return self.sources.get(key, Source("default"))
+        return self.sources.get(key, SettingSource("default"))
 
     @property
     def session(self) -> Mapping[str, object]:
@@ -308,7 +308,7 @@ def _first(key: str, layers: Iterable[Layer]) -> str:
     return next((str(one.said[key]) for one in layers if key in one.said), "")
 
 
-def _elsewhere(found: Mapping[str, Any], sources: Mapping[str, Source]) -> dict[str, Any]:
+def _elsewhere(found: Mapping[str, Any], sources: Mapping[str, SettingSource]) -> dict[str, Any]:
     """The operator's address and wire belong to the provider of its own model: another one is reached as usual."""
     is_own_wire = "wire" in sources and sources["wire"].place == "session"
     return {"base_url": "", "wire": found["wire"] if is_own_wire else ""}
@@ -323,17 +323,17 @@ def _refuse_owned(found: Mapping[str, Any], layers: Sequence[Layer], wire: str) 
         )
 
 
-def _merged_layers(layers: Sequence[Layer], spoken: _Spoken) -> tuple[dict[str, Any], dict[str, Source]]:
+def _merged_layers(layers: Sequence[Layer], spoken: _Spoken) -> tuple[dict[str, Any], dict[str, SettingSource]]:
     """All layers in one, the highest rank first among them."""
     found: dict[str, Any] = {}
-    sources: dict[str, Source] = {}
+    sources: dict[str, SettingSource] = {}
     for layer in reversed(layers):
         is_operator = layer.place not in ("session", "project file") or layer.is_agreed
         for said, table in _said_of(layer, spoken.names):
             for key, given in said.items():
                 value = _only_open(given, spoken.wire) if key == "params" and not is_operator else given
                 found[key] = _merged(key, found.get(key), value) if key in _TABLES else value
-                sources[key] = Source(layer.place, _place_of(layer, key, table))
+                sources[key] = SettingSource(layer.place, _place_of(layer, key, table))
     return found, sources
 
 

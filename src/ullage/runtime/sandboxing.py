@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ullage.directories import data_directory
 from ullage.runtime.config_file import user_config
-from ullage.runtime.setting_values import McpServer
+from ullage.runtime.setting_values import McpServerSetting
 from ullage.runtime.settings import Settings
 from ullage.tools.sandbox import Sandbox
 from ullage.tools.tool import AgentTool
@@ -27,7 +27,7 @@ def sandbox_of(settings: Settings, environment: Mapping[str, str], store: Path |
     )
 
 
-def confined_server(server: McpServer, sandbox: Sandbox) -> Sandbox | None:
+def confined_server(server: McpServerSetting, sandbox: Sandbox) -> Sandbox | None:
     """The sandbox of an MCP server that is started here; ``None`` for one that asks for none."""
     if server.sandbox == "off":
         return None

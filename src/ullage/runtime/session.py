@@ -55,7 +55,15 @@ from ullage.runtime.approvals import (
     revoked_event,
 )
 from ullage.runtime.driver import Driver
-from ullage.runtime.outcome import INTERRUPTED, INTERRUPTED_NOTE, CancelAnswer, Pending, Result, error_of, last_words
+from ullage.runtime.outcome import (
+    INTERRUPTED,
+    INTERRUPTED_NOTE,
+    CancelAnswer,
+    Result,
+    WaitingMessage,
+    error_of,
+    last_words,
+)
 from ullage.runtime.settings_types import SessionSettings
 from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
@@ -67,7 +75,7 @@ log = logging.getLogger("ullage.runtime")
 POLL_S: Final = 0.5
 """Seconds until a session that another process drives is looked at again, unless there is news of it."""
 
-Said = str | bytes | Path | Part
+MessageInput = str | bytes | Path | Part
 """A piece of a message: text, an image's bytes, a file with an image in it, or a part made by hand."""
 
 
@@ -223,7 +231,7 @@ class Session:
 
     # -- saying something --
 
-    async def send(self, *said: Said, kind: QueueKind = "steer", id: str = "") -> Receipt:
+    async def send(self, *said: MessageInput, kind: QueueKind = "steer", id: str = "") -> Receipt:
         """Send a message, whatever the agent is doing; returns once it is stored.
 
         A ``steer`` goes in before the next model call, behind the results of tools that run; a ``follow_up`` waits
@@ -256,7 +264,7 @@ class Session:
             if driver in ("", self._open.owner):
                 raise
 
-    async def message(self, *said: Said, id: str = "") -> Message:
+    async def message(self, *said: MessageInput, id: str = "") -> Message:
         """A user's message of these pieces; bytes of images are stored beside the session.
 
         Raises ``WrongType`` for a piece that is none, ``InputError`` for a message with nothing in it.
@@ -267,7 +275,7 @@ class Session:
         parts = [await self._part(f"{name}.{place}", one) for place, one in enumerate(said)]
         return Message(id=name, role="user", parts=tuple(parts))
 
-    async def _part(self, name: str, said: Said) -> Part:
+    async def _part(self, name: str, said: MessageInput) -> Part:
         match said:
             case str():
                 clean = clean_text(said)
@@ -291,12 +299,15 @@ class Session:
         mime = "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
         return FilePart(id=name, mime=mime, name=file_name, size_bytes=len(data), source=source)
 
-    async def pending(self) -> list[Pending]:
+    async def pending(self) -> list[WaitingMessage]:
         """What waits, in the order of delivery."""
         waiting = await self._open.store.pending(self.id)
-        return [Pending(receipt.id, receipt.position, receipt.at, kind, message) for receipt, message, kind in waiting]
+        return [
+            WaitingMessage(receipt.id, receipt.position, receipt.at, kind, message)
+            for receipt, message, kind in waiting
+        ]
 
-    async def edit(self, message_id: str, *said: Said) -> Receipt:
+    async def edit(self, message_id: str, *said: MessageInput) -> Receipt:
         """Another content for a waiting message. Raises ``CommandRefused`` when it no longer waits."""
         return await self._open.store.edit(self.id, await self.message(*said, id=message_id))
 
@@ -304,7 +315,7 @@ class Session:
         """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
         return await self._open.store.withdraw(self.id, message_id)
 
-    async def ask(self, *said: Said, check: bool = True) -> Result:
+    async def ask(self, *said: MessageInput, check: bool = True) -> Result:
         """``send``, then ``wait``."""
         await self.send(*said)
         return await self.wait(check=check)

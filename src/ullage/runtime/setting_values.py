@@ -21,7 +21,7 @@ from ullage.envelope import PARAMS_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.tokens.text import NAMES as ESTIMATORS
 
-Reader = Callable[[object], Any]
+ValueReader = Callable[[object], Any]
 
 _MULTIPLES: Final = {"k": 1_000, "m": 1_000_000}
 _YES: Final = frozenset({"true", "yes", "on", "1"})
@@ -39,7 +39,7 @@ def is_secret_name(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class McpServer:
+class McpServerSetting:
     """How an MCP server is reached: a ``command`` that is started, or a ``url``.
 
     ``env``, ``args`` and ``headers`` may hold ``${NAME}``, which ``with_environment`` fills in. ``cwd`` is relative to
@@ -56,7 +56,7 @@ class McpServer:
     enabled: bool = True
     sandbox: Literal["off", "workspace", "workspace+network"] = "off"
 
-    def with_environment(self, environment: Mapping[str, str]) -> McpServer:
+    def with_environment(self, environment: Mapping[str, str]) -> McpServerSetting:
         """The server with every ``${NAME}`` replaced. Raises ``SettingError`` for a name the environment lacks."""
 
         def fill(value: str) -> str:
@@ -72,7 +72,7 @@ class McpServer:
                     f"{value!r} of an MCP server can't be filled in: write $$ for a dollar."
                 ) from problem
 
-        return McpServer(
+        return McpServerSetting(
             command=self.command,
             args=tuple(fill(each) for each in self.args),
             env={name: fill(value) for name, value in self.env.items()},
@@ -101,7 +101,7 @@ def flag(given: object) -> bool:
     raise ValueError("give true or false")
 
 
-def one_of(*allowed: str) -> Reader:
+def one_of(*allowed: str) -> ValueReader:
     """One of these words."""
 
     def read(given: object) -> str:
@@ -112,7 +112,7 @@ def one_of(*allowed: str) -> Reader:
     return read
 
 
-def whole(lowest: int = 0, highest: int | None = None) -> Reader:
+def whole(lowest: int = 0, highest: int | None = None) -> ValueReader:
     """A whole number in a range, also as ``200k``, ``1M`` or ``200,000``."""
 
     def read(given: object) -> int:
@@ -125,7 +125,7 @@ def whole(lowest: int = 0, highest: int | None = None) -> Reader:
     return read
 
 
-def real(lowest: float = 0.0, highest: float | None = None, *, above: bool = False, below: bool = False) -> Reader:
+def real(lowest: float = 0.0, highest: float | None = None, *, above: bool = False, below: bool = False) -> ValueReader:
     """A number in a range; ``above`` and ``below`` leave the range's own ends out."""
 
     def read(given: object) -> float:
@@ -149,7 +149,7 @@ def trigger(given: object) -> float:
     return float(value) if value <= 1 else value
 
 
-def optional(reader: Reader) -> Reader:
+def optional(reader: ValueReader) -> ValueReader:
     """The same or ``None``, which a file and the environment write as ``none``."""
 
     def read(given: object) -> Any:
@@ -160,7 +160,7 @@ def optional(reader: Reader) -> Reader:
     return read
 
 
-def or_none(reader: Reader) -> Reader:
+def or_none(reader: ValueReader) -> ValueReader:
     """The same or ``None``, where ``none`` is a word of its own."""
 
     def read(given: object) -> Any:
@@ -239,7 +239,7 @@ def params(given: object) -> dict[str, object]:
     return fields
 
 
-def servers(given: object) -> dict[str, McpServer]:
+def servers(given: object) -> dict[str, McpServerSetting]:
     """MCP servers by name."""
     return {name: _server(name, value) for name, value in table(given).items()}
 
@@ -250,7 +250,7 @@ def sandboxed(given: object) -> object:
     return one_of("off", "workspace", "workspace+network")(chosen)
 
 
-_SERVER_READERS: Final[Mapping[str, Reader]] = {
+_SERVER_READERS: Final[Mapping[str, ValueReader]] = {
     "command": text,
     "args": names,
     "env": table,
@@ -262,8 +262,8 @@ _SERVER_READERS: Final[Mapping[str, Reader]] = {
 }
 
 
-def _server(name: str, given: object) -> McpServer:
-    if isinstance(given, McpServer):
+def _server(name: str, given: object) -> McpServerSetting:
+    if isinstance(given, McpServerSetting):
         return given
     said = table(given) if isinstance(given, Mapping) else {}
     if not said or said.keys() - _SERVER_READERS.keys():
@@ -277,7 +277,7 @@ def _server(name: str, given: object) -> McpServer:
     for inner in ("env", "headers"):
         if not all(isinstance(value, str) for value in read.get(inner, {}).values()):
             raise ValueError(f"{inner} of the server {name!r} holds texts alone")
-    server = McpServer(**read)
+    server = McpServerSetting(**read)
     if server.enabled and bool(server.command) == bool(server.url):
         raise ValueError(f"the server {name!r} has a command or a url, and one of them alone")
     return server
@@ -285,7 +285,7 @@ def _server(name: str, given: object) -> McpServer:
 
 def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Where a table holds a secret itself rather than a ``${NAME}``: the path of each, in order."""
-    if isinstance(given, McpServer):
+    if isinstance(given, McpServerSetting):
         given = {"env": given.env, "headers": given.headers}
     if not isinstance(given, Mapping):
         return []

@@ -27,7 +27,7 @@ from ullage.reasoning import ReasoningPolicy, Strip
 from ullage.runtime import authority
 from ullage.runtime import setting_values as values
 from ullage.runtime.authority import Authority
-from ullage.runtime.setting_values import McpServer, Reader
+from ullage.runtime.setting_values import McpServerSetting, ValueReader
 from ullage.wire.endpoints import Destination, Endpoint, destination_of, endpoint_for
 
 Place = Literal["argument", "session", "user file", "project file", "environment"]
@@ -38,7 +38,7 @@ class Meaning(NamedTuple):
     """What the documentation says of a setting, and how its value is read."""
 
     meaning: str
-    read: Reader
+    read: ValueReader
     unit: str = ""
     who: Authority = authority.ANYONE
     """Who may set it besides the operator, and how far."""
@@ -53,7 +53,7 @@ class Meaning(NamedTuple):
 def _setting(
     default: Any,
     meaning: str,
-    read: Reader,
+    read: ValueReader,
     *,
     unit: str = "",
     who: Authority = authority.ANYONE,
@@ -276,7 +276,7 @@ class Settings:
         values.names,
         who=authority.APPROVE,
     )
-    mcp: Mapping[str, McpServer] = _setting(
+    mcp: Mapping[str, McpServerSetting] = _setting(
         {}, "MCP servers by name: `command`, `args`, `env`, `cwd`; or `url`, `headers`; `enabled`",
         values.servers, who=authority.MCP,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ullage.codec.params import WIRES, Fields
+from ullage.codec.params import WIRES, FieldTree
 from ullage.runtime.authority import ANYONE, Authority
 from ullage.runtime.settings import KEYS, Meaning, Settings, meaning_of
 
@@ -48,7 +48,7 @@ def params_table() -> str:
     return "\n".join(rows)
 
 
-def _fields(fields: Fields) -> Iterable[str]:
+def _fields(fields: FieldTree) -> Iterable[str]:
     for name, inner in fields.items():
         yield f"`{name}`" if inner is None else f"`{name}` ({', '.join(_fields(inner))})"
 

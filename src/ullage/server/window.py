@@ -11,7 +11,7 @@ from litestar import Request, get, post
 from litestar.params import QueryParameter
 
 from ullage.errors import InputError
-from ullage.importers import Imported, read
+from ullage.importers import ImportedSession, read
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -25,7 +25,7 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 from ullage.meter.spend import Spend
 from ullage.meter.track import Step
 from ullage.server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
@@ -95,7 +95,7 @@ def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
     return tuple(LargeItem(**item._asdict(), preview=texts.get(item.part, "")) for item in items)
 
 
-def _previews(messages: Iterable[Message], items: Sequence[Item]) -> dict[str, str]:
+def _previews(messages: Iterable[Message], items: Sequence[PartEstimate]) -> dict[str, str]:
     wanted = {item.part for item in items}
     return {part.id: _preview(part) for message in messages for part in message.parts if part.id in wanted}
 
@@ -153,7 +153,7 @@ def read_log(path: Path, session: str = "", window: int | None = None) -> LogVie
     )
 
 
-def _facts(imported: Imported, calls: int) -> LogFacts:
+def _facts(imported: ImportedSession, calls: int) -> LogFacts:
     return LogFacts(
         format=imported.format,
         program=imported.program,

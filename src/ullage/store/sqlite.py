@@ -28,7 +28,7 @@ from ullage.store.opening import open_for_reading
 from ullage.store.retention import delete, delete_unchanged
 from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow
 from ullage.store.transaction import Transaction
-from ullage.store.writer import Writer
+from ullage.store.writer import WriterThread
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class SqliteStore:
         home = data_directory() if data is None else data
         self.path = home / FILE if path is None else Path(path)
         self._watchers = Watchers()
-        self._writer = Writer(self.path, self._watchers, home)
+        self._writer = WriterThread(self.path, self._watchers, home)
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ullage store reader")
         self._mine = threading.local()
         self._connections: list[sqlite3.Connection] = []

@@ -71,7 +71,7 @@ class _Write:
     """Run outside of any transaction, where there is no work."""
 
 
-class Writer:
+class WriterThread:
     """See the head of the file. The thread begins with the first write and ends with ``close``."""
 
     def __init__(self, path: Path, audience: Audience, data: Path | None = None) -> None:

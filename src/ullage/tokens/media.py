@@ -17,16 +17,16 @@ from ullage.messages import FilePart, ImagePart
 from ullage.models.providers import canonical
 
 
-class Size(NamedTuple):
+class PixelSize(NamedTuple):
     """Pixels."""
 
     width: int
     height: int
 
-    def within(self, *, edge: float = math.inf, short: float = math.inf) -> Size:
+    def within(self, *, edge: float = math.inf, short: float = math.inf) -> PixelSize:
         """Scaled down until the long edge and the short edge fit; never scaled up."""
         scale = min(1.0, edge / max(self), short / min(self))
-        return Size(max(1, round(self.width * scale)), max(1, round(self.height * scale)))
+        return PixelSize(max(1, round(self.width * scale)), max(1, round(self.height * scale)))
 
     def patches(self, side: int) -> int:
         return math.ceil(self.width / side) * math.ceil(self.height / side)
@@ -50,7 +50,7 @@ class ImageRule:
     low: float | None = None
     """With ``detail: low``."""
 
-    def tokens(self, size: Size | None, detail: str) -> float:
+    def tokens(self, size: PixelSize | None, detail: str) -> float:
         if detail == "low" and self.low is not None:
             return self.low
         if self.kind == "flat":
@@ -71,7 +71,7 @@ class ImageRule:
             case "area":
                 return min(self.base + size.width * size.height / self.unit, float(self.cap))
 
-    def fitting(self, size: Size) -> int:
+    def fitting(self, size: PixelSize) -> int:
         """Patches after the image was scaled down to the most that are allowed."""
         patches = size.patches(self.side)
         if patches <= self.limit:
@@ -81,11 +81,12 @@ class ImageRule:
         down = size.height * scale / self.side
         scale *= min(max(1.0, math.floor(across)) / across, max(1.0, math.floor(down)) / down)
         return min(
-            Size(max(1, int(size.width * scale)), max(1, int(size.height * scale))).patches(self.side), int(self.limit)
+            PixelSize(max(1, int(size.width * scale)), max(1, int(size.height * scale))).patches(self.side),
+            int(self.limit),
         )
 
 
-def crops(size: Size) -> int:
+def crops(size: PixelSize) -> int:
     """Gemini 2.0's crops: one for a small image, else a grid of crops and the whole
     (https://ai.google.dev/gemini-api/docs/image-understanding#token-calculation; n=4)."""
     if max(size) <= 384:
@@ -244,7 +245,7 @@ def media_rule_for(wire: str, provider: str, model: str) -> MediaRule:
 
 def image_tokens(image: ImagePart, rule: MediaRule, *, in_result: bool = False) -> float:
     """What an image costs."""
-    size = Size(image.width, image.height) if image.width and image.height else None
+    size = PixelSize(image.width, image.height) if image.width and image.height else None
     return rule.image.tokens(size, image.detail) + (rule.in_result if in_result else 0.0)
 
 
@@ -260,7 +261,7 @@ def file_tokens(file: FilePart, rule: MediaRule, *, in_result: bool = False) -> 
         frames = math.ceil(seconds) if rule.whole_seconds else math.floor(seconds)
         return rule.film + rule.video * max(1, frames) + extra
     if family == "image":
-        size = Size(file.width, file.height) if file.width and file.height else None
+        size = PixelSize(file.width, file.height) if file.width and file.height else None
         return rule.image.tokens(size, "") + extra
     if family == "text" or file.text:
         # Its text is counted as text where the request shows it; where it doesn't, 4.2 bytes are a token (n=6).

@@ -21,16 +21,16 @@ SHOWN = 400  # characters of a line that are shown
 WHOLE = 16_000_000  # bytes of a file that is looked through at once before its lines are
 
 
-class Found(Protocol):
+class PatternMatch(Protocol):
     def start(self) -> int: ...
 
 
 class Pattern(Protocol):
     """An expression of either library, held against text."""
 
-    def search(self, text: str, /) -> Found | None: ...
+    def search(self, text: str, /) -> PatternMatch | None: ...
 
-    def fullmatch(self, text: str, /) -> Found | None: ...
+    def fullmatch(self, text: str, /) -> PatternMatch | None: ...
 
 
 class BadPattern(Exception):

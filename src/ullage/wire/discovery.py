@@ -24,7 +24,7 @@ from ullage.wire.client import Client, Post
 from ullage.wire.endpoints import Endpoint
 
 
-class Model(NamedTuple):
+class DiscoveredModel(NamedTuple):
     """A model as its endpoint describes it. Tokens; ``None`` is unsaid."""
 
     name: str
@@ -38,7 +38,7 @@ _INPUT: Final = ("max_input_tokens", "inputTokenLimit")
 _OUTPUT: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens", "outputTokenLimit")
 
 
-async def models(endpoint: Endpoint, *, client: Client) -> tuple[Model, ...]:
+async def models(endpoint: Endpoint, *, client: Client) -> tuple[DiscoveredModel, ...]:
     """The models an endpoint lists, with what it says of them. Raises ``ProviderError``."""
     path = "/models?limit=1000" if endpoint.wire == "messages" else "/models"
     if endpoint.wire == "generateContent":
@@ -48,7 +48,7 @@ async def models(endpoint: Endpoint, *, client: Client) -> tuple[Model, ...]:
     return tuple(read_model(one) for one in listed or () if isinstance(one, Mapping))
 
 
-async def limits(endpoint: Endpoint, model: str, *, client: Client) -> Model:
+async def limits(endpoint: Endpoint, model: str, *, client: Client) -> DiscoveredModel:
     """What the endpoint says of one model; unsaid where it says nothing. Raises ``ProviderError``.
 
     Ollama and llama.cpp say it at addresses of their own: what the server runs with, not what the model could hold.
@@ -62,20 +62,20 @@ async def limits(endpoint: Endpoint, model: str, *, client: Client) -> Model:
         try:
             props = await _get(endpoint, "/props", client, root=True)
         except ProviderError:
-            return found or Model(model)
+            return found or DiscoveredModel(model)
         settings = props.get("default_generation_settings")
         window = _number(settings if isinstance(settings, Mapping) else props, ("n_ctx",))
-        return Model(model, window=window)
-    return found or Model(model)
+        return DiscoveredModel(model, window=window)
+    return found or DiscoveredModel(model)
 
 
-def read_model(said: Mapping[str, Any]) -> Model:
+def read_model(said: Mapping[str, Any]) -> DiscoveredModel:
     """One entry of a list of models, in any of the dialects."""
     name = str(said.get("id") or said.get("name") or "").removeprefix("models/")
     inner = said.get("top_provider")
     places = [said, *([inner] if isinstance(inner, Mapping) else [])]
     input_cap = _first(places, _INPUT)
-    return Model(
+    return DiscoveredModel(
         name=name,
         window=_first(places, _WINDOW) or input_cap,
         input_cap=input_cap,
@@ -83,7 +83,7 @@ def read_model(said: Mapping[str, Any]) -> Model:
     )
 
 
-async def _ollama(endpoint: Endpoint, model: str, client: Client) -> Model:
+async def _ollama(endpoint: Endpoint, model: str, client: Client) -> DiscoveredModel:
     """The window Ollama runs a model with: loaded, as set in its file, or what the model was trained for."""
     said = await _get(endpoint, "/api/show", client, root=True, body={"model": model})
     try:
@@ -94,14 +94,14 @@ async def _ollama(endpoint: Endpoint, model: str, client: Client) -> Model:
         if isinstance(one, Mapping) and model in (one.get("name"), one.get("model")):
             window = _number(one, ("context_length",))
             if window is not None:
-                return Model(model, window=window)
+                return DiscoveredModel(model, window=window)
     for line in str(said.get("parameters") or "").splitlines():
         words = line.split()
         if len(words) == 2 and words[0] == "num_ctx" and words[1].isdigit():
-            return Model(model, window=int(words[1]))
+            return DiscoveredModel(model, window=int(words[1]))
     info = said.get("model_info")
     trained = next((n for n in _lengths(info if isinstance(info, Mapping) else {})), None)
-    return Model(model, window=trained)
+    return DiscoveredModel(model, window=trained)
 
 
 def _lengths(info: Mapping[str, Any]) -> Iterator[int]:

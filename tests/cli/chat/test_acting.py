@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chat.simulator import Talk, talking
-from ullage.cli.chat.acting import LEAVE, Outcome, help_lines
+from ullage.cli.chat.acting import LEAVE, CommandResult, help_lines
 from ullage.cli.chat.commands import COMMANDS, parse
 from ullage.cli.chat.transcript import Transcript
 from ullage.cli.glyphs import UNICODE
@@ -14,7 +14,7 @@ from ullage.errors import CommandRefused, SessionNotFound, SettingError, UllageE
 from ullage.store.export import import_file
 
 
-async def perform(talk: Talk, text: str) -> Outcome:
+async def perform(talk: Talk, text: str) -> CommandResult:
     typed = parse(text)
     assert typed is not None
     transcript = Transcript()
@@ -22,7 +22,7 @@ async def perform(talk: Talk, text: str) -> Outcome:
     return await talk.acting.run(typed, transcript, 80, UNICODE)
 
 
-def words(outcome: Outcome) -> str:
+def words(outcome: CommandResult) -> str:
     return "\n".join(plain(line) for line in outcome.lines)
 
 
@@ -32,7 +32,7 @@ async def test_each_command_works_in_a_session_in_which_something_was_said(tmp_p
         for command in COMMANDS:
             if command.name in ("quit", "retry", "uncompact", "rewind", "export", "explain"):
                 continue
-            assert isinstance(await perform(talk, f"/{command.name}"), Outcome), command.name
+            assert isinstance(await perform(talk, f"/{command.name}"), CommandResult), command.name
 
 
 async def test_context_is_the_sessions_own_reading(tmp_path: Path) -> None:

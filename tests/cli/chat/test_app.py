@@ -10,9 +10,9 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.cli.chat.simulator import MODEL, Talk, talking
-from ullage.cli.chat.app import Chat
+from ullage.cli.chat.app import ChatApp
 from ullage.cli.chat.context_screen import ContextScreen
-from ullage.cli.chat.entries import Answer, Notice, Said
+from ullage.cli.chat.entries import AnswerEntry, MessageEntry, Notice
 from ullage.cli.chat.lister import Lister, Overlay
 from ullage.cli.chat.panels import Panel
 from ullage.cli.drawing import amount
@@ -29,7 +29,7 @@ CALLS = {
 class Shown:
     """The app under test and what is on it."""
 
-    def __init__(self, app: Chat, pilot: Pilot[str], talk: Talk) -> None:
+    def __init__(self, app: ChatApp, pilot: Pilot[str], talk: Talk) -> None:
         self.app = app
         self.pilot = pilot
         self.talk = talk
@@ -58,7 +58,7 @@ async def showing(
     place: Path, *answers: dict[str, Any], size: tuple[int, int] = (80, 24), delay_s: float = 0, **settings: Any
 ) -> AsyncIterator[Shown]:
     async with talking(place, *answers, delay_s=delay_s, **settings) as talk:
-        app = Chat(talk.host, talk.store, talk.session, talk.environment)
+        app = ChatApp(talk.host, talk.store, talk.session, talk.environment)
         async with app.run_test(size=size) as pilot:
             shown = Shown(app, pilot, talk)
             await shown.until(lambda: "ready" in shown.text("foot"))
@@ -69,7 +69,7 @@ async def showing(
 async def test_the_gauge_is_the_sessions_own_reading(tmp_path: Path, size: tuple[int, int]) -> None:
     async with showing(tmp_path, size=size) as shown:
         await shown.say("hello there")
-        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
         await shown.until(lambda: "ready" in shown.text("foot"))
         reading = await shown.talk.session.context()
         await shown.until(lambda: amount(reading.used) in shown.text("gauge"))
@@ -176,7 +176,7 @@ async def test_slash_commands_complete_and_their_lines_are_shown(tmp_path: Path)
 async def test_context_opens_pins_explains_and_goes_back(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
         await shown.say("/context")
         await shown.until(lambda: isinstance(shown.app.screen, ContextScreen))
         lister = shown.app.screen.query_one(Lister)
@@ -196,10 +196,10 @@ async def test_context_opens_pins_explains_and_goes_back(tmp_path: Path) -> None
 async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
         await shown.say("/new")
         await shown.until(lambda: shown.app.session.id != "test")
-        assert not any(isinstance(one, Said) for one in shown.app.transcript.entries)
+        assert not any(isinstance(one, MessageEntry) for one in shown.app.transcript.entries)
         await shown.say("/resume")
         await shown.until(lambda: isinstance(shown.app.screen, Overlay))
         lister = shown.app.screen.query_one(Lister)
@@ -215,7 +215,7 @@ async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> N
 async def test_rewind_gives_the_text_back_to_be_said_otherwise(tmp_path: Path) -> None:
     async with showing(tmp_path) as shown:
         await shown.say("hello")
-        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
         await shown.until(lambda: "ready" in shown.text("foot"))
         await shown.say("/rewind")
         await shown.until(lambda: isinstance(shown.app.screen, Overlay))
@@ -246,7 +246,7 @@ async def test_what_fails_is_said_and_can_be_tried_again(tmp_path: Path) -> None
         await shown.say(f"/model {MODEL}")
         await shown.until(lambda: MODEL in shown.text("foot"))
         await shown.say("/retry")
-        await shown.until(lambda: any(isinstance(one, Answer) for one in shown.app.transcript.entries))
+        await shown.until(lambda: any(isinstance(one, AnswerEntry) for one in shown.app.transcript.entries))
 
 
 async def test_an_opened_session_says_once_what_of_its_settings_does_not_count(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@ from __future__ import annotations
 from msgspec import Raw
 
 from tests.cli.readings import QUARTER_FULL
-from ullage.cli.chat.drilldown import LONGEST_TEXT, Window, first_target, level
+from ullage.cli.chat.drilldown import LONGEST_TEXT, DrilldownData, first_target, level
 from ullage.cli.drawing import Subject
 from ullage.cli.glyphs import UNICODE
 from ullage.cli.text import cells, plain
 from ullage.messages import Message, ReasoningPart, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 
 MESSAGES = (
     Message(id="m1", role="user", parts=(TextPart(id="m1.0", text="Look at it."),)),
@@ -28,12 +28,12 @@ MESSAGES = (
     ),
 )
 ITEMS = (
-    Item("m3", "m3.0", "Tool results", "bash", 900, 3),
-    Item("m2", "m2.1", "Assistant", "", 30, 2),
-    Item("m2", "m2.2", "Tool calls", "bash", 20, 2),
-    Item("m1", "m1.0", "You", "", 5, 1),
+    PartEstimate("m3", "m3.0", "Tool results", "bash", 900, 3),
+    PartEstimate("m2", "m2.1", "Assistant", "", 30, 2),
+    PartEstimate("m2", "m2.2", "Tool calls", "bash", 20, 2),
+    PartEstimate("m1", "m1.0", "You", "", 5, 1),
 )
-WINDOW = Window(
+WINDOW = DrilldownData(
     QUARTER_FULL,
     Subject(reading=QUARTER_FULL),
     MESSAGES,
@@ -44,7 +44,7 @@ WINDOW = Window(
 )
 
 
-def shown(target: str, width: int = 78, window: Window = WINDOW, *, by_size: bool = True) -> list[str]:
+def shown(target: str, width: int = 78, window: DrilldownData = WINDOW, *, by_size: bool = True) -> list[str]:
     return [plain(choice.line) for choice in level(window, target, width, UNICODE, by_size=by_size).choices]
 
 

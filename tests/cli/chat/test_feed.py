@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from textual.app import App, ComposeResult
 
-from ullage.cli.chat.entries import Answer, Called, Entry, Said, Thought
+from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Thought
 from ullage.cli.chat.feed import SCREENS, Feed
 
 
@@ -13,7 +13,7 @@ class FakeScreen(App[None]):
 
     CSS: ClassVar[str] = ""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[ChatEntry]) -> None:
         super().__init__()
         self.entries = entries
 
@@ -29,8 +29,8 @@ class FakeScreen(App[None]):
         return "\n".join(self.feed.render_line(y).text.rstrip() for y in range(self.feed.size.height))
 
 
-def said(count: int) -> list[Entry]:
-    return [Said(text=f"message {number}", message=f"m{number}") for number in range(count)]
+def said(count: int) -> list[ChatEntry]:
+    return [MessageEntry(text=f"message {number}", message=f"m{number}") for number in range(count)]
 
 
 async def test_the_end_stays_in_sight_while_the_transcript_grows() -> None:
@@ -39,7 +39,7 @@ async def test_the_end_stays_in_sight_while_the_transcript_grows() -> None:
         app.feed.show(app.entries)
         await pilot.pause()
         assert "message 49" in app.shown
-        app.entries.append(Answer(text="and so on", part="p"))
+        app.entries.append(AnswerEntry(text="and so on", part="p"))
         app.feed.changed(app.feed.entries, 50)
         await pilot.pause()
         assert "and so on" in app.shown
@@ -53,7 +53,7 @@ async def test_who_has_scrolled_up_stays_there_until_the_end_is_asked_for() -> N
         app.feed.scroll_relative(y=-20, animate=False)
         await pilot.pause()
         before = app.shown
-        app.entries.append(Said(text="new", message="n"))
+        app.entries.append(MessageEntry(text="new", message="n"))
         app.feed.changed(app.feed.entries, 50)
         app.feed.keep_end()
         await pilot.pause()
@@ -80,7 +80,7 @@ async def test_ten_thousand_entries_are_laid_out_as_far_as_they_are_looked_at() 
 
 async def test_results_and_reasoning_unfold_all_at_once_or_one_by_a_click() -> None:
     long = "\n".join(f"line {number}" for number in range(30))
-    entries: list[Entry] = [
+    entries: list[ChatEntry] = [
         Called(name="read", arguments="{}", call_id="c", result=long),
         Thought(text="Because. " * 30, part="p"),
     ]
@@ -102,7 +102,7 @@ async def test_results_and_reasoning_unfold_all_at_once_or_one_by_a_click() -> N
 
 
 async def test_another_width_breaks_lines_anew() -> None:
-    app = FakeScreen([Answer(text="word " * 60, part="p")])
+    app = FakeScreen([AnswerEntry(text="word " * 60, part="p")])
     async with app.run_test(size=(80, 20)) as pilot:
         app.feed.show(app.entries)
         await pilot.pause()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ullage.cli.chat.entries import Answer, Called, Notice, Said, Thought
+from ullage.cli.chat.entries import AnswerEntry, Called, MessageEntry, Notice, Thought
 from ullage.cli.chat.markdown_export import as_markdown
 from ullage.cli.text import Span
 
@@ -9,12 +9,12 @@ def test_a_conversation_is_a_text_that_people_can_read() -> None:
     text = as_markdown(
         "Session s",
         [
-            Said(text="Look.", message="m"),
+            MessageEntry(text="Look.", message="m"),
             Thought(text="Hm.", part="p"),
-            Answer(text="I look.", part="q", interrupted="cancelled"),
+            AnswerEntry(text="I look.", part="q", interrupted="cancelled"),
             Called(name="read", arguments='{"path": "a"}', call_id="c", result="one"),
             Called(name="read", arguments="{}", call_id="d"),
-            Said(text="## Goal", message="s", origin="summary"),
+            MessageEntry(text="## Goal", message="s", origin="summary"),
             Notice(line=(Span("compacted"),)),
         ],
     )

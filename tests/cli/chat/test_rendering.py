@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
-from ullage.cli.chat.rendering import FOLDED_LINES, Row, blocks, details_of, plain_rows, rows_of, visible
+from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
+from ullage.cli.chat.rendering import FOLDED_LINES, ScreenRow, blocks, details_of, plain_rows, rows_of, visible
 from ullage.cli.text import Span, plain
 
 TEXTS = st.text(
@@ -16,15 +16,15 @@ TEXTS = st.text(
 )
 
 
-def lines(rows: list[Row]) -> list[str]:
+def lines(rows: list[ScreenRow]) -> list[str]:
     return ["".join(segment.text for segment in row) for row in rows]
 
 
-def entries(text: str) -> list[Entry]:
+def entries(text: str) -> list[ChatEntry]:
     return [
-        Said(text=text, message="m"),
-        Answer(text=text, part="p"),
-        Answer(text=text, part="p", is_open=True),
+        MessageEntry(text=text, message="m"),
+        AnswerEntry(text=text, part="p"),
+        AnswerEntry(text=text, part="p", is_open=True),
         Thought(text=text, part="p", is_open=True),
         Thought(text=text, part="p"),
         Called(name=text[:20], arguments=json.dumps({"path": text}), call_id="c", result=text),
@@ -64,7 +64,7 @@ def test_blocks_of_markdown_are_the_text_and_no_fence_is_cut(parts: list[str]) -
 def test_markdown_is_drawn() -> None:
     text = "# Title\n\nSome **bold** and `code`.\n\n- one\n- two\n\n```python\nx = 1\n```\n\n"
     text += "| a | b |\n|---|---|\n| 1 | 2 |"
-    rows = rows_of(Answer(text=text, part="p"), 60)
+    rows = rows_of(AnswerEntry(text=text, part="p"), 60)
     shown = "\n".join(lines(rows))
     assert "**" not in shown and "```" not in shown and "|" not in shown
     assert "Title" in shown and "• one" in shown and "x = 1" in shown
@@ -73,14 +73,14 @@ def test_markdown_is_drawn() -> None:
 
 
 def test_a_link_shows_its_address_and_is_none_of_the_terminals() -> None:
-    rows = rows_of(Answer(text="[click](https://evil.example)", part="p"), 60)
+    rows = rows_of(AnswerEntry(text="[click](https://evil.example)", part="p"), 60)
     assert "https://evil.example" in "".join(lines(rows))
     assert not any(segment.style and segment.style.link for row in rows for segment in row)
 
 
 @pytest.mark.parametrize("size", [5_000_000])
 def test_five_megabytes_are_cut_with_a_note_that_says_how_much(size: int) -> None:
-    for entry in (Answer(text="x" * size, part="p"), Said(text="y\n" * (size // 2), message="m")):
+    for entry in (AnswerEntry(text="x" * size, part="p"), MessageEntry(text="y\n" * (size // 2), message="m")):
         rows = rows_of(entry, 80)
         assert len(rows) < 1_000
         assert "more characters" in lines(rows)[-1]
@@ -143,8 +143,11 @@ def test_a_notice_keeps_its_styles_and_wraps() -> None:
 
 
 def test_an_interrupted_answer_and_a_summary_say_what_they_are() -> None:
-    assert "(interrupted: cancelled)" in lines(rows_of(Answer(text="I lo", part="p", interrupted="cancelled"), 40))[-1]
-    summary = lines(rows_of(Said(text="a\n" * 30, message="m", origin="summary"), 40))
+    assert (
+        "(interrupted: cancelled)"
+        in lines(rows_of(AnswerEntry(text="I lo", part="p", interrupted="cancelled"), 40))[-1]
+    )
+    summary = lines(rows_of(MessageEntry(text="a\n" * 30, message="m", origin="summary"), 40))
     assert summary[1].startswith("= ") and len(summary) < 10
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.chat.entries import Answer, Called, Notice, Said, Thought
+from ullage.cli.chat.entries import AnswerEntry, Called, MessageEntry, Notice, Thought
 from ullage.cli.chat.transcript import Transcript
 from ullage.cli.text import plain
 from ullage.events import (
@@ -54,10 +54,10 @@ def test_what_streamed_and_what_was_stored_in_the_end_are_one_entry(pieces: list
     for place, piece in enumerate(pieces):
         transcript.apply(DraftPiece("c", place, "text", "p1", piece))
     whole = "".join(pieces)
-    assert transcript.entries == [Answer(text=whole, part="p1", is_open=True)]
+    assert transcript.entries == [AnswerEntry(text=whole, part="p1", is_open=True)]
     transcript.apply(DraftPiece("c", len(pieces), "done", "p1", "{}"))
     transcript.apply(answered(TextPart(id="p1", text=whole)))
-    assert transcript.entries == [Answer(text=whole, part="p1")]
+    assert transcript.entries == [AnswerEntry(text=whole, part="p1")]
 
 
 def test_a_transcript_read_from_the_ledger_is_the_one_that_was_watched() -> None:
@@ -77,7 +77,7 @@ def test_a_transcript_read_from_the_ledger_is_the_one_that_was_watched() -> None
     watched.apply(DraftPiece("c", 2, "call", "p2", '{"path": "a"}', "t1", "read"))
     watched.apply_all(events[2:])
     assert watched.entries == read.entries
-    assert [type(entry) for entry in read.entries] == [Said, Thought, Answer, Called]
+    assert [type(entry) for entry in read.entries] == [MessageEntry, Thought, AnswerEntry, Called]
 
 
 def test_a_call_that_a_grant_allowed_is_marked() -> None:
@@ -103,7 +103,7 @@ def test_a_text_that_streams_in_small_pieces_is_not_copied_for_each_of_them() ->
     transcript.apply(DraftPiece("c", 0, "text", "p1", "begin"))
     transcript.apply(DraftPiece("c", 1, "call", "p2", "begin", "t1", "write"))
     transcript.entries[:] = [
-        Answer(text=Counted("begin"), part="p1", is_open=True),
+        AnswerEntry(text=Counted("begin"), part="p1", is_open=True),
         Called(name="write", arguments=Counted("begin"), call_id="t1", is_open=True),
     ]
     Counted.copied = 0
@@ -111,7 +111,7 @@ def test_a_text_that_streams_in_small_pieces_is_not_copied_for_each_of_them() ->
         transcript.apply(DraftPiece("c", place, "text", "p1", "-" * size))
         transcript.apply(DraftPiece("c", place + 1, "call", "p2", "-" * size, "t1", "write"))
     answer, call = transcript.entries
-    assert isinstance(answer, Answer) and isinstance(call, Called)
+    assert isinstance(answer, AnswerEntry) and isinstance(call, Called)
     assert len(answer.text) == len(call.arguments) == pieces // 2 * size
     assert Counted.copied == pieces * size
 
@@ -121,7 +121,7 @@ def test_what_streamed_of_a_part_is_not_added_to_its_stored_text() -> None:
     transcript.apply(DraftPiece("c", 0, "text", "p1", "one "))
     transcript.apply(DraftPiece("c", 1, "text", "p1", "two"))
     transcript.apply(answered(TextPart(id="p1", text="one two")))
-    assert transcript.entries == [Answer(text="one two", part="p1")]
+    assert transcript.entries == [AnswerEntry(text="one two", part="p1")]
 
 
 def test_apply_gives_the_first_entry_that_changed() -> None:
@@ -159,9 +159,9 @@ def test_an_attempt_that_failed_leaves_nothing_of_what_it_had_begun_to_say() -> 
     transcript.apply(DraftPiece("c", 1, "reasoning", "p2", "hm"))
     first = transcript.apply(CallEnded(call="c", outcome="failed", error="The provider is overloaded."))
     assert first == 1
-    assert [type(entry) for entry in transcript.entries] == [Said, Notice]
+    assert [type(entry) for entry in transcript.entries] == [MessageEntry, Notice]
     transcript.apply(DraftPiece("d", 0, "text", "p3", "Again"))
-    assert transcript.entries[-1] == Answer(text="Again", part="p3", is_open=True)
+    assert transcript.entries[-1] == AnswerEntry(text="Again", part="p3", is_open=True)
 
 
 def test_a_failure_is_said_once_when_the_turn_waits_for_it() -> None:
@@ -203,7 +203,7 @@ def test_what_people_said_is_kept_for_the_history_and_summaries_are_not() -> Non
     transcript.apply(MessageAdded(message=image))
     assert transcript.prompts == ["one", "two"]
     last = transcript.entries[-1]
-    assert isinstance(last, Said) and last.attached == 1
+    assert isinstance(last, MessageEntry) and last.attached == 1
 
 
 def test_settings_that_a_session_begins_with_are_no_news() -> None:
@@ -217,7 +217,7 @@ def test_settings_that_a_session_begins_with_are_no_news() -> None:
 def test_an_interrupted_answer_says_so() -> None:
     transcript = Transcript()
     transcript.apply(answered(TextPart(id="p1", text="I lo"), interrupted="cancelled"))
-    assert transcript.entries == [Answer(text="I lo", part="p1", interrupted="cancelled")]
+    assert transcript.entries == [AnswerEntry(text="I lo", part="p1", interrupted="cancelled")]
 
 
 def test_a_result_whose_call_is_not_known_is_shown_all_the_same() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import Ask, Tool
+from ullage_simulators.prompt import DeclaredTool, ScriptContext
 from ullage_simulators.tokenizer import tokens
 
 
@@ -21,7 +21,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptedAnswer:
     """One answer of a model, in the order reasoning, ``extra``, text, calls.
 
     ``redacted``: the reasoning comes encrypted (Anthropic). ``stop``: ``length``, ``filter`` or ``refusal`` instead of
@@ -42,7 +42,7 @@ class Answer:
 class Spoken:
     """An answer cut to its budget, with its true size: ``visible`` and ``reasoning`` tokens."""
 
-    answer: Answer
+    answer: ScriptedAnswer
     visible: int
     reasoning: int
     stop: str
@@ -52,7 +52,7 @@ class Spoken:
         return self.visible + self.reasoning
 
 
-def speak(answer: Answer, model: Model, drawn: Drawn, *, budget: int | None, thinks: bool) -> Spoken:
+def speak(answer: ScriptedAnswer, model: Model, drawn: Drawn, *, budget: int | None, thinks: bool) -> Spoken:
     """The answer as far as ``budget`` tokens reach; what lies beyond is cut off, in the middle of a call if need be."""
     reasoning = 0
     hidden = 1.0 if "reasoning-text" in model.traits else drawn.hidden
@@ -93,7 +93,7 @@ def _cut(text: str, room: int, drawn: Drawn, framing: int) -> tuple[str, int]:
     return text, size
 
 
-def default_answer(ask: Ask) -> Answer:
+def default_answer(ask: ScriptContext) -> ScriptedAnswer:
     """The assistant of a server without a script.
 
     It repeats what it is told. It calls each declared tool whose name stands in the user's message, with arguments made
@@ -101,17 +101,17 @@ def default_answer(ask: Ask) -> Answer:
     """
     if ask.results:
         heard = "; ".join(f"{name or 'the tool'} gave {text[:500]}" for name, text in ask.results)
-        return Answer(reasoning="The tools have answered, so this can be said.", text=f"Done: {heard}")
+        return ScriptedAnswer(reasoning="The tools have answered, so this can be said.", text=f"Done: {heard}")
     named = [tool for tool in ask.tools if tool.name and tool.name in ask.text]
     if named:
         calls = tuple(Call(tool.name, json.dumps(_arguments(tool, ask.text))) for tool in named)
-        return Answer(reasoning=f"This needs {', '.join(tool.name for tool in named)}.", calls=calls)
-    return Answer(
+        return ScriptedAnswer(reasoning=f"This needs {', '.join(tool.name for tool in named)}.", calls=calls)
+    return ScriptedAnswer(
         reasoning="There is nothing to look up for this.", text=f"You said: {ask.text[:2_000] or '(nothing)'}"
     )
 
 
-def _arguments(tool: Tool, said: str) -> dict[str, Any]:
+def _arguments(tool: DeclaredTool, said: str) -> dict[str, Any]:
     properties = tool.schema.get("properties")
     if not isinstance(properties, dict):
         return {}
@@ -135,7 +135,7 @@ def _sample(schema: Any, said: str) -> Any:
         case "array":
             return [_sample(schema.get("items"), said)]
         case "object":
-            return _arguments(Tool("", schema), said)
+            return _arguments(DeclaredTool("", schema), said)
         case "null":
             return None
         case _:

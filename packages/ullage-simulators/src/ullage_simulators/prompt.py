@@ -29,7 +29,7 @@ class Piece:
     marked: bool = False
 
 
-class Tool(NamedTuple):
+class DeclaredTool(NamedTuple):
     """A declared tool: its name and the JSON schema of its arguments."""
 
     name: str
@@ -37,22 +37,22 @@ class Tool(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ScriptContext:
     """What a script looks at: which model call of the conversation this is, and what came last."""
 
     step: int
     text: str = ""
     results: tuple[tuple[str, str], ...] = ()
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[DeclaredTool, ...] = ()
 
 
 @dataclass(slots=True)
-class Prompt:
+class PromptPieces:
     """A request in pieces. ``turn_begins`` is the index of the first piece of the current turn's own answers."""
 
     pieces: list[Piece] = field(default_factory=list)
     turn_begins: int = 0
-    ask: Ask = field(default_factory=lambda: Ask(1))
+    ask: ScriptContext = field(default_factory=lambda: ScriptContext(1))
 
     def add(self, text: str = "", **more: Any) -> None:
         """One more piece. Raises ``TypeError`` for a request's text that is no text."""
@@ -62,7 +62,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class InputCount:
     """Input in tokens; ``ends`` are running totals behind the kept pieces, ``keys`` the names of those prefixes."""
 
     input: int
@@ -73,7 +73,7 @@ class Counted:
     keys: tuple[str, ...]
 
 
-def count(prompt: Prompt, model: Model, drawn: Drawn, *, stream: bool) -> Counted:
+def count(prompt: PromptPieces, model: Model, drawn: Drawn, *, stream: bool) -> InputCount:
     """The prompt in tokens, after the model's rules for reasoning."""
     loop = stream if "counts-when-streaming" in model.traits else drawn.loop
     pieces, kept, dropped = [], 0, 0
@@ -88,7 +88,7 @@ def count(prompt: Prompt, model: Model, drawn: Drawn, *, stream: bool) -> Counte
     texts = accumulate(tokens(piece.text) for piece in pieces)
     fixed = accumulate(piece.hidden + (getattr(drawn, piece.framing) if piece.framing else 0) for piece in pieces)
     ends = tuple(round(drawn.factor * text) + more for text, more in zip(texts, fixed, strict=True))
-    return Counted(ends[-1] if ends else 0, kept, dropped, tuple(pieces), ends, _keys(model.name, pieces))
+    return InputCount(ends[-1] if ends else 0, kept, dropped, tuple(pieces), ends, _keys(model.name, pieces))
 
 
 def _keys(model: str, pieces: Sequence[Piece]) -> tuple[str, ...]:
@@ -105,14 +105,14 @@ class PrefixCache:
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
-    def read(self, counted: Counted, *, at_least: int, block: int = 1) -> int:
+    def read(self, counted: InputCount, *, at_least: int, block: int = 1) -> int:
         """Tokens of the longest prefix that was seen, in whole blocks; 0 below ``at_least``."""
         for key, end in zip(reversed(counted.keys), reversed(counted.ends), strict=True):
             if key in self._seen:
                 return end // block * block if end >= at_least else 0
         return 0
 
-    def write(self, counted: Counted, *, marked_only: bool = False) -> int:
+    def write(self, counted: InputCount, *, marked_only: bool = False) -> int:
         """Keep the prefixes, or only those behind a mark; gives the tokens up to the last one kept."""
         last = 0
         for piece, key, end in zip(counted.pieces, counted.keys, counted.ends, strict=True):

@@ -39,7 +39,7 @@ class Refused:
     param: str | None
 
 
-class Refusal(Exception):
+class CallRefused(Exception):
     """Breaks off a call; the wire turns ``refused`` into its error object."""
 
     def __init__(self, refused: Refused) -> None:
@@ -47,8 +47,8 @@ class Refusal(Exception):
         self.refused = refused
 
 
-def refuse(rules: Mapping[str, Rule], name: str, /, **gaps: object) -> Refusal:
+def refuse(rules: Mapping[str, Rule], name: str, /, **gaps: object) -> CallRefused:
     """The refusal by the rule ``name``; ``gaps`` fill its text and its ``param``."""
     rule = rules[name]
     param = rule.param.format(**gaps) if rule.param else rule.param
-    return Refusal(Refused(name, rule.text.format(**gaps), rule.status, rule.kind, rule.code, param))
+    return CallRefused(Refused(name, rule.text.format(**gaps), rule.status, rule.kind, rule.code, param))

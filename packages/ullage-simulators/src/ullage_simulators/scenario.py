@@ -10,12 +10,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from ullage_simulators.answer import Answer, Call, default_answer
+from ullage_simulators.answer import Call, ScriptedAnswer, default_answer
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.errors import SimulatorError
 from ullage_simulators.faults import KINDS, Fault
 from ullage_simulators.models import MODELS, Model
-from ullage_simulators.prompt import Ask
+from ullage_simulators.prompt import ScriptContext
 
 SCENARIO_BYTES: Final = 16 * 1024 * 1024
 SCENARIO_DEPTH: Final = 100
@@ -35,7 +35,7 @@ class When:
     after: str = ""
     model: str = ""
 
-    def matches(self, ask: Ask, model: str) -> bool:
+    def matches(self, ask: ScriptContext, model: str) -> bool:
         heard = "\n".join([ask.text, *(text for _, text in ask.results)])
         after = "tool" if ask.results else "user"
         return (
@@ -47,10 +47,10 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScriptLine:
     """One scripted answer, the calls it is for, and how often it may be given (0: always)."""
 
-    answer: Answer
+    answer: ScriptedAnswer
     when: When = When()
     times: int = 0
 
@@ -62,7 +62,7 @@ class Scenario:
     ``assistant`` answers what no line of ``answers`` is for.
     """
 
-    answers: tuple[Line, ...] = ()
+    answers: tuple[ScriptLine, ...] = ()
     faults: tuple[Fault, ...] = ()
     models: tuple[Model, ...] = MODELS
     key: str = ""
@@ -71,7 +71,7 @@ class Scenario:
     max_body_bytes: int = 0
     max_images: int = 0
     drawn: Mapping[str, float | bool] = field(default_factory=dict)
-    assistant: Callable[[Ask], Answer] = default_answer
+    assistant: Callable[[ScriptContext], ScriptedAnswer] = default_answer
 
     def model(self, name: str, family: str) -> Model | None:
         """The model of that name; a dated name (``gpt-5-2025-08-07``) is its model."""
@@ -79,7 +79,7 @@ class Scenario:
         exact = next((model for model in fitting if model.name == name), None)
         return exact or next((model for model in fitting if _is_dated(name, model.name)), None)
 
-    def answer(self, ask: Ask, model: str, spent: dict[int, int]) -> Answer:
+    def answer(self, ask: ScriptContext, model: str, spent: dict[int, int]) -> ScriptedAnswer:
         """What the model says to this; ``spent`` counts how often each line was used and is written to."""
         for index, line in enumerate(self.answers):
             if (not line.times or spent.get(index, 0) < line.times) and line.when.matches(ask, model):
@@ -153,8 +153,8 @@ def _drawn(given: Any) -> dict[str, float | bool]:
     return pinned
 
 
-def _line(given: Any) -> Line:
-    answer = _table(given, "[[answers]]", _names(Answer) | {"when", "times"})
+def _line(given: Any) -> ScriptLine:
+    answer = _table(given, "[[answers]]", _names(ScriptedAnswer) | {"when", "times"})
     when = _table(answer.pop("when", {}), "answers.when", _names(When))
     _check(when, "answers.when", {"step": int, "contains": str, "after": str, "model": str})
     times = answer.pop("times", 0)
@@ -174,7 +174,7 @@ def _line(given: Any) -> Line:
         raise SimulatorError(f"answers.when.after is user or tool, and not {when['after']!r}")
     answer["calls"] = tuple(_call(each) for each in answer.get("calls", []))
     answer["extra"] = tuple(_table(each, "answers.extra", None) for each in answer.get("extra", []))
-    return Line(Answer(**answer), When(**when), times)
+    return ScriptLine(ScriptedAnswer(**answer), When(**when), times)
 
 
 def _call(given: Any) -> Call:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from ullage_simulators.answer import speak
 from ullage_simulators.drawn import Drawn
 from ullage_simulators.faults import Fault, Frame, UsageMode, bend, first, usage_mode
-from ullage_simulators.prompt import Prompt, count
-from ullage_simulators.refusal import Refusal
+from ullage_simulators.prompt import PromptPieces, count
+from ullage_simulators.refusal import CallRefused
 from ullage_simulators.scenario import Scenario, load
 from ullage_simulators.simulators import simulators
 from ullage_simulators.tokenizer import tokens
-from ullage_simulators.wire import Bill, Call, Endpoint, Memory, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Memory, Route, Wire
 
 if TYPE_CHECKING:
     import uvicorn
@@ -104,7 +104,7 @@ class App:
             self._on_exchange(self.exchanges[-1])
         await self._deliver(send, answer, faults)
 
-    def _route(self, name: str, method: str, path: str, query: Mapping[str, str]) -> tuple[Wire, Endpoint] | None:
+    def _route(self, name: str, method: str, path: str, query: Mapping[str, str]) -> tuple[Wire, Route] | None:
         for wire in self.wires.get(name, ()):
             endpoint = wire.route(method, path, query)
             if endpoint:
@@ -122,7 +122,7 @@ class App:
     def _answer(
         self,
         wire: Wire,
-        endpoint: Endpoint,
+        endpoint: Route,
         headers: Mapping[str, str],
         query: Mapping[str, str],
         raw: bytes,
@@ -151,7 +151,7 @@ class App:
                 return Exchange(number, wire.name, "", "", 200, body), _Answer(200, [_body(wire.count_reply(counted))])
             bill, answer = self._generate(wire, call, faults)
             return Exchange(number, wire.name, "", "", 200, body, bill=bill, faults=kinds), answer
-        except Refusal as refusal:
+        except CallRefused as refusal:
             refused = refusal.refused
         exchange = Exchange(number, wire.name, "", "", refused.status, body, refused.name, refused.text)
         frames = wire.refusal_in_stream(refused) if stream else None
@@ -169,7 +169,7 @@ class App:
         if wanted and key != wanted:
             raise wire.refuse("key_wrong", key=f"{key[:4]}{'*' * max(len(key) - 8, 4)}{key[-4:]}")
 
-    def _models(self, wire: Wire, endpoint: Endpoint) -> _Answer:
+    def _models(self, wire: Wire, endpoint: Route) -> _Answer:
         models = [model for model in self.memory.scenario.models if model.family == wire.family]
         if endpoint.model:
             models = [model for model in models if model.name == endpoint.model]
@@ -180,19 +180,19 @@ class App:
     def _call(
         self,
         wire: Wire,
-        endpoint: Endpoint,
+        endpoint: Route,
         headers: Mapping[str, str],
         body: dict[str, Any],
         stream: bool,
         number: int,
-    ) -> Call:
+    ) -> CallInProgress:
         name = wire.named_model(body, endpoint)
         model = self.memory.scenario.model(name, wire.family)
         if model is None:
             raise wire.refuse("model_unknown", model=name)
-        return Call(self.memory, endpoint, headers, body, model, self.memory.numbers(model), stream, number)
+        return CallInProgress(self.memory, endpoint, headers, body, model, self.memory.numbers(model), stream, number)
 
-    def _generate(self, wire: Wire, call: Call, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
+    def _generate(self, wire: Wire, call: CallInProgress, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
         prompt = _understood(wire, call)
         counted = count(prompt, call.model, call.drawn, stream=call.stream)
         wire.fit(call, counted)
@@ -257,7 +257,7 @@ class App:
             return
 
 
-def _understood(wire: Wire, call: Call) -> Prompt:
+def _understood(wire: Wire, call: CallInProgress) -> PromptPieces:
     """The request in pieces, after all checks."""
     try:
         wire.check(call)

@@ -12,12 +12,12 @@ from ullage_simulators.answer import Spoken
 from ullage_simulators.drawn import Drawn, draw
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import Counted, PrefixCache, Prompt
-from ullage_simulators.refusal import Refusal, Refused, Rule, refuse
+from ullage_simulators.prompt import InputCount, PrefixCache, PromptPieces
+from ullage_simulators.refusal import CallRefused, Refused, Rule, refuse
 from ullage_simulators.scenario import Scenario
 
 
-class Endpoint(NamedTuple):
+class Route(NamedTuple):
     """What a path asks for; ``model`` and ``stream`` where the path says them. Not ``sse``: a JSON array instead."""
 
     kind: Literal["generate", "count", "models"]
@@ -79,11 +79,11 @@ class Memory:
 
 
 @dataclass(slots=True)
-class Call:
+class CallInProgress:
     """One request on its way through a simulator."""
 
     memory: Memory
-    endpoint: Endpoint
+    endpoint: Route
     headers: Mapping[str, str]
     body: dict[str, Any]
     model: Model
@@ -103,7 +103,7 @@ class Wire(ABC):
     content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
     unknown: ClassVar[Frame]
 
-    def refuse(self, rule: str, /, **gaps: object) -> Refusal:
+    def refuse(self, rule: str, /, **gaps: object) -> CallRefused:
         return refuse(self.rules, rule, **gaps)
 
     @abstractmethod
@@ -111,7 +111,7 @@ class Wire(ABC):
         """What a client's base URL ends in."""
 
     @abstractmethod
-    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         """What the path (without the wire's name) asks for; ``None`` if it is none of the wire's."""
 
     @abstractmethod
@@ -123,52 +123,52 @@ class Wire(ABC):
         """The request's object, or a refusal."""
 
     @abstractmethod
-    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
         """The model's name in a request, or a refusal where it is missing."""
 
     @abstractmethod
-    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool: ...
+    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool: ...
 
     @abstractmethod
-    def check(self, call: Call) -> None:
+    def check(self, call: CallInProgress) -> None:
         """Refuses what the provider refuses in the request's shape and history. May complete ``call.body``."""
 
     @abstractmethod
-    def prompt(self, call: Call) -> Prompt:
+    def prompt(self, call: CallInProgress) -> PromptPieces:
         """The request in pieces."""
 
     @abstractmethod
-    def fit(self, call: Call, counted: Counted) -> None:
+    def fit(self, call: CallInProgress, counted: InputCount) -> None:
         """Refuses what doesn't fit into the window."""
 
     @abstractmethod
-    def budget(self, call: Call) -> int | None:
+    def budget(self, call: CallInProgress) -> int | None:
         """The output tokens that were asked for at most."""
 
     @abstractmethod
-    def thinks(self, call: Call) -> bool: ...
+    def thinks(self, call: CallInProgress) -> bool: ...
 
     @abstractmethod
-    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+    def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
         """Tokens read from the cache and written to it; remembers the prefixes."""
 
-    def pass_size(self, call: Call) -> int:
+    def pass_size(self, call: CallInProgress) -> int:
         """Tokens that each sampling pass after the first adds to the input: what the provider's own tools gave."""
         return call.drawn.result * 10
 
     @abstractmethod
-    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         """The bill in the wire's own words."""
 
     @abstractmethod
-    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]: ...
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]: ...
 
     @abstractmethod
-    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
         """The answer as a stream. ``late``: the bill comes with the last event that can hold it, and nowhere before."""
 
     @abstractmethod
-    def count_reply(self, counted: Counted) -> dict[str, Any]: ...
+    def count_reply(self, counted: InputCount) -> dict[str, Any]: ...
 
     @abstractmethod
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ullage.cli.chat.commands import COMMANDS, KEYS, Typed, command_of, unknown
-from ullage.cli.chat.drilldown import Window
+from ullage.cli.chat.drilldown import DrilldownData
 from ullage.cli.chat.markdown_export import as_markdown
 from ullage.cli.chat.transcript import Transcript, text_of
 from ullage.cli.drawing import Subject, draw
@@ -30,7 +30,7 @@ LARGEST_WINDOW = 10_000_000
 """More parts than any view has: all of them are wanted."""
 
 
-class Outcome(NamedTuple):
+class CommandResult(NamedTuple):
     """What a command gives: lines to show, a session to go to (``-`` leaves), or text for the input."""
 
     lines: tuple[Line, ...] = ()
@@ -49,16 +49,16 @@ class Acting:
         self.session = session
         self._environment = environment
 
-    async def run(self, typed: Typed, transcript: Transcript, width: int, glyphs: Glyphs) -> Outcome:
+    async def run(self, typed: Typed, transcript: Transcript, width: int, glyphs: Glyphs) -> CommandResult:
         """Carry out a command; the ones that a screen shows as lists are plain lines here."""
         command = command_of(typed.name)
         if command is None:
             return said(unknown(typed.name), "warn")
         match command.name:
             case "context":
-                return Outcome(tuple(draw((await self.window()).subject, width, glyphs)))
+                return CommandResult(tuple(draw((await self.window()).subject, width, glyphs)))
             case "steps":
-                return Outcome(tuple(step_table((await self.session.meter()).steps, width)))
+                return CommandResult(tuple(step_table((await self.session.meter()).steps, width)))
             case "tools":
                 return await self._tools(width)
             case "spend":
@@ -66,28 +66,28 @@ class Acting:
             case "grants":
                 return await self._grants(typed.argument)
             case "help":
-                return Outcome(tuple(help_lines()))
+                return CommandResult(tuple(help_lines()))
             case "quit":
-                return Outcome(opens=LEAVE)
+                return CommandResult(opens=LEAVE)
             case "explain" | "export" | "fork" | "new" | "resume":
                 return await self._elsewhere(command.name, typed.argument)
             case _:
                 return await self._change(command.name, typed.argument, transcript)
 
-    async def _change(self, name: str, argument: str, transcript: Transcript) -> Outcome:
+    async def _change(self, name: str, argument: str, transcript: Transcript) -> CommandResult:
         """What changes this session."""
         match name:
             case "compact":
                 await self.session.compact(argument)
-                return Outcome()
+                return CommandResult()
             case "uncompact":
                 if not transcript.undoable:
                     return said("There is no compaction or prune to undo.", "warn")
                 await self.session.uncompact(transcript.undoable[-1])
-                return Outcome()
+                return CommandResult()
             case "retry":
                 await self.session.resume()
-                return Outcome()
+                return CommandResult()
             case "model":
                 return await self._model(argument)
             case "set":
@@ -97,7 +97,7 @@ class Acting:
             case _:
                 return await self.rewind(argument)
 
-    async def _elsewhere(self, name: str, argument: str) -> Outcome:
+    async def _elsewhere(self, name: str, argument: str) -> CommandResult:
         """What looks at, copies or leaves this session."""
         match name:
             case "explain":
@@ -106,20 +106,20 @@ class Acting:
             case "export":
                 return await self._export(argument)
             case "new":
-                return Outcome(opens=new_session_id())
+                return CommandResult(opens=new_session_id())
             case "fork":
                 through = (await self.session._look()).ledger.loop.seq
-                return Outcome(opens=(await fork(self.store, self.session.id, through=through)).session)
+                return CommandResult(opens=(await fork(self.store, self.session.id, through=through)).session)
             case _:
                 rows = await self.store.sessions(limit=20)
                 if not argument:
-                    return Outcome(tuple((Span(f"{row.id}  {printable(row.title)}"),) for row in rows))
+                    return CommandResult(tuple((Span(f"{row.id}  {printable(row.title)}"),) for row in rows))
                 await self.store.about(argument)
-                return Outcome(opens=argument)
+                return CommandResult(opens=argument)
 
     # -- settings --
 
-    async def _model(self, name: str) -> Outcome:
+    async def _model(self, name: str) -> CommandResult:
         work = await self.session._look()
         settings, own = work.settings, work.ledger.loop.settings
         if not name:
@@ -130,15 +130,15 @@ class Acting:
             await self.session.set(model=name)
             return said(f"Set, but it can't be called yet: {problem}", "warn")
         await self.session.set(model=name)
-        return Outcome()
+        return CommandResult()
 
-    async def _set(self, argument: str) -> Outcome:
+    async def _set(self, argument: str) -> CommandResult:
         key, _, value = argument.replace("=", " ", 1).partition(" ")
         key, value = key.strip(), value.strip()
         if not key:
             return said("/set KEY VALUE changes a setting of this session; docs/settings.md lists them.", "warn")
         await self.session._set({key: value or None})
-        return Outcome()
+        return CommandResult()
 
     # -- messages --
 
@@ -157,7 +157,7 @@ class Acting:
             return messages[int(place) - 1].id
         return name
 
-    async def pin(self, name: str) -> Outcome:
+    async def pin(self, name: str) -> CommandResult:
         """Pin a message, or let a pinned one go."""
         message = await self._named(name)
         work = await self.session._look()
@@ -165,9 +165,9 @@ class Acting:
             raise CommandRefused(f"There is no message {name} in view. /context lists them.")
         pinned = message in work.memory.pins
         await self.session.pin(message, pinned=not pinned)
-        return Outcome()
+        return CommandResult()
 
-    async def rewind(self, name: str) -> Outcome:
+    async def rewind(self, name: str) -> CommandResult:
         """Go back to before a message; what it said comes back, to be said otherwise."""
         message = await self._named(name)
         messages = await self.session.messages()
@@ -176,11 +176,11 @@ class Acting:
             raise CommandRefused(f"There is no message {name} in view.")
         before = messages[places[0] - 1].id if places[0] else ""
         await self.session.rewind(before)
-        return Outcome(text=text_of(messages[places[0]]))
+        return CommandResult(text=text_of(messages[places[0]]))
 
     # -- looking --
 
-    async def window(self) -> Window:
+    async def window(self) -> DrilldownData:
         """All that ``/context`` shows."""
         work = await self.session._look()
         meter, reading = await self.session.meter(), work.reading
@@ -192,9 +192,9 @@ class Acting:
             steps=meter.steps,
             largest=items[: LARGEST_NAMED + 1],
         )
-        return Window(reading, subject, request.messages, items, request.tools, request.system, work.memory.pins)
+        return DrilldownData(reading, subject, request.messages, items, request.tools, request.system, work.memory.pins)
 
-    async def _tools(self, width: int) -> Outcome:
+    async def _tools(self, width: int) -> CommandResult:
         work = await self.session._look()
         if not work.tools:
             return said("There are no tools: /set tools read,list,search gives some.")
@@ -210,9 +210,9 @@ class Acting:
                     Span(printable(about)[: max(10, width - widest - 16)], "dim"),
                 )
             )
-        return Outcome(tuple(lines))
+        return CommandResult(tuple(lines))
 
-    async def _grants(self, argument: str) -> Outcome:
+    async def _grants(self, argument: str) -> CommandResult:
         """What is allowed without asking, or one of it revoked."""
         word, _, name = argument.partition(" ")
         if word == "revoke" and name.strip():
@@ -232,9 +232,9 @@ class Acting:
             )
             for one in found
         ]
-        return Outcome((*listed, (Span("/grants revoke ID takes one back.", "dim"),)))
+        return CommandResult((*listed, (Span("/grants revoke ID takes one back.", "dim"),)))
 
-    async def _spend(self) -> Outcome:
+    async def _spend(self) -> CommandResult:
         spend = await self.session.spend()
         lines: list[Line] = []
         for purpose, total in [("all", spend.all), *spend.by_purpose.items()]:
@@ -247,9 +247,9 @@ class Acting:
         if money.priced:
             without = f", {counted(money.unpriced, 'call')} without a price" if money.unpriced else ""
             lines.append((Span(padded("money", 10), "strong"), Span(f"{dollars(money.usd)} at list prices{without}")))
-        return Outcome(tuple(lines))
+        return CommandResult(tuple(lines))
 
-    async def _export(self, name: str) -> Outcome:
+    async def _export(self, name: str) -> CommandResult:
         if not name:
             return said(
                 "/export FILE: say which file. A name that ends in .md is written to be read by people.", "warn"
@@ -270,9 +270,9 @@ class Acting:
         return said(f"Written: {printable(str(path))}, {number(size)} bytes.")
 
 
-def said(text: str, style: str = "dim") -> Outcome:
+def said(text: str, style: str = "dim") -> CommandResult:
     """One line of ours."""
-    return Outcome(((Span(text, style),),))
+    return CommandResult(((Span(text, style),),))
 
 
 def help_lines() -> list[Line]:

@@ -22,7 +22,7 @@ from textual.widgets import TextArea
 from ullage.agent.loop import Loop
 from ullage.cli.agent_options import left_out_line
 from ullage.cli.asking import Reply, give, granted_line
-from ullage.cli.chat.acting import LEAVE, Acting, Outcome
+from ullage.cli.chat.acting import LEAVE, Acting, CommandResult
 from ullage.cli.chat.approving import KEYS, SCROLLS, Approving
 from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.commands import Command, Typed, command_of, completions, parse, unknown
@@ -62,7 +62,7 @@ LEAVE_WITHIN_S: Final = 3.0
 """Seconds in which a second Ctrl-C leaves."""
 
 
-class Chat(App[str]):
+class ChatApp(App[str]):
     """The full screen. Gives the id of the session that was open last."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -423,7 +423,7 @@ class Chat(App[str]):
         if target:
             await self._command(Typed(command, target), "")
 
-    def _show(self, outcome: Outcome) -> None:
+    def _show(self, outcome: CommandResult) -> None:
         self._tell(outcome.lines)
         if outcome.text:
             self.prompt.put(outcome.text)

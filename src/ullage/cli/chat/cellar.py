@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from ullage.context.prompt import TASK
 
 if TYPE_CHECKING:
-    from ullage_simulators.answer import Answer
-    from ullage_simulators.prompt import Ask
+    from ullage_simulators.answer import ScriptedAnswer
+    from ullage_simulators.prompt import ScriptContext
 
 WEEKS: Final = 8
 CASKS: Final = (3, 7, 11, 12, 19, 24)
@@ -83,32 +83,34 @@ def _is_readable(file: Path) -> bool:
     return is_text and not file.name.startswith(".") and file.is_file() and file.stat().st_size <= LARGEST_FILE
 
 
-def assistant(files: Sequence[str]) -> Callable[[Ask], Answer]:
+def assistant(files: Sequence[str]) -> Callable[[ScriptContext], ScriptedAnswer]:
     """The assistant for a directory in which these files lie."""
 
-    def answer(ask: Ask) -> Answer:
-        from ullage_simulators.answer import Answer
+    def answer(ask: ScriptContext) -> ScriptedAnswer:
+        from ullage_simulators.answer import ScriptedAnswer
 
         if TASK.partition("{")[0].strip() in ask.text:
-            return Answer(reasoning="What the person wants, what was found, what comes next.", text=_summary(files))
+            return ScriptedAnswer(
+                reasoning="What the person wants, what was found, what comes next.", text=_summary(files)
+            )
         if ask.results:
             found = "\n\n".join(_remark(name, text) for name, text in ask.results)
-            return Answer(reasoning=_conclusion(ask), text=found)
+            return ScriptedAnswer(reasoning=_conclusion(ask), text=found)
         names = [tool.name for tool in ask.tools]
         if named := [name for name in names if re.search(rf"\b{re.escape(name)}\b", ask.text)]:
             return _using(ask, named, files)
         said = f"You said: {ask.text[:2_000].strip() or '(nothing)'}"
         opening = f"{WELCOME}\n\n{said}" if ask.step == 1 else said
         if "read" not in names or not files:
-            return Answer(reasoning="There is nothing to look up for this.", text=opening)
+            return ScriptedAnswer(reasoning="There is nothing to look up for this.", text=opening)
         return _looking(ask.step, opening, files, names)
 
     return answer
 
 
-def _using(ask: Ask, named: Sequence[str], files: Sequence[str]) -> Answer:
+def _using(ask: ScriptContext, named: Sequence[str], files: Sequence[str]) -> ScriptedAnswer:
     """Calls each tool that the person names, with arguments that work where it is a built-in one."""
-    from ullage_simulators.answer import Answer, Call, default_answer
+    from ullage_simulators.answer import Call, ScriptedAnswer, default_answer
 
     arguments = {
         "list": {"path": "."},
@@ -121,11 +123,11 @@ def _using(ask: Ask, named: Sequence[str], files: Sequence[str]) -> Answer:
     if not set(named) <= set(arguments):
         return default_answer(ask)
     calls = tuple(Call(name, json.dumps(arguments[name])) for name in named)
-    return Answer(reasoning=f"This needs {', '.join(named)}.", calls=calls)
+    return ScriptedAnswer(reasoning=f"This needs {', '.join(named)}.", calls=calls)
 
 
-def _looking(step: int, opening: str, files: Sequence[str], names: Sequence[str]) -> Answer:
-    from ullage_simulators.answer import Answer, Call
+def _looking(step: int, opening: str, files: Sequence[str], names: Sequence[str]) -> ScriptedAnswer:
+    from ullage_simulators.answer import Call, ScriptedAnswer
 
     file = files[step // 2 % len(files)]
     calls = [Call("read", json.dumps({"path": file}))]
@@ -137,10 +139,10 @@ def _looking(step: int, opening: str, files: Sequence[str], names: Sequence[str]
         f"The person wants an answer that rests on something. {file} may hold it: read it first, then say what it "
         "means. If it holds nothing, say so rather than guess."
     )
-    return Answer(reasoning=reasoning, text=f"{opening}\n\nI look into `{file}` for that.", calls=tuple(calls))
+    return ScriptedAnswer(reasoning=reasoning, text=f"{opening}\n\nI look into `{file}` for that.", calls=tuple(calls))
 
 
-def _conclusion(ask: Ask) -> str:
+def _conclusion(ask: ScriptContext) -> str:
     names = ", ".join(name or "a tool" for name, _ in ask.results)
     return f"The results of {names} are here. First what stands in them, then what follows from it."
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from ullage.cli.chat.acting import Acting
 from ullage.cli.chat.choices import Choice
-from ullage.cli.chat.drilldown import Window, first_target, level
+from ullage.cli.chat.drilldown import DrilldownData, first_target, level
 from ullage.cli.chat.lister import Lister
 from ullage.cli.glyphs import Glyphs
 from ullage.cli.text import Span
@@ -43,7 +43,7 @@ class ContextScreen(Screen[str]):
         super().__init__()
         self._acting = acting
         self._glyphs = glyphs
-        self._window: Window | None = None
+        self._window: DrilldownData | None = None
         self._path: list[str] = [""]
         self._places: list[str] = []
         """Where the cursor was on each level above."""

@@ -16,7 +16,7 @@ from ullage.cli.table import SOURCES, Cells, aligned, basis_terms
 from ullage.cli.text import Line, Span, flowed, number, padded, percent, printable, shortened, wrapped
 from ullage.messages import Message, ReasoningPart, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.meter.reading import Reading, Row
-from ullage.meter.rows import Item
+from ullage.meter.rows import PartEstimate
 
 LONGEST_TEXT: Final = 1_000_000
 """Characters of one part that the last level shows."""
@@ -25,13 +25,13 @@ LONGEST_TEXT: Final = 1_000_000
 OWN_ESTIMATES: Final = "Each is an estimate of its own; together they need not be the row's number."
 
 
-class Window(NamedTuple):
+class DrilldownData(NamedTuple):
     """All that the levels are made of."""
 
     reading: Reading
     subject: Subject
     messages: tuple[Message, ...]
-    items: tuple[Item, ...]
+    items: tuple[PartEstimate, ...]
     """Every part in view with its tokens."""
     tools: tuple[Tool, ...]
     system: tuple[SystemBlock, ...]
@@ -45,7 +45,7 @@ class Level(NamedTuple):
     choices: tuple[Choice, ...]
 
 
-def level(window: Window, target: str, width: int, glyphs: Glyphs, *, by_size: bool = True) -> Level:
+def level(window: DrilldownData, target: str, width: int, glyphs: Glyphs, *, by_size: bool = True) -> Level:
     """The list behind a target: empty is the window, then ``row:N``, ``tool:NAME``, ``system:N``, ``message:ID``."""
     kind, _, name = target.partition(":")
     match kind:
@@ -67,7 +67,7 @@ def first_target(reading: Reading) -> str:
 # -- the window --
 
 
-def _window_level(window: Window, width: int, glyphs: Glyphs) -> Iterable[Choice]:
+def _window_level(window: DrilldownData, width: int, glyphs: Glyphs) -> Iterable[Choice]:
     reading = window.reading
     size = reading.window.tokens
     whole = size or reading.used.tokens
@@ -138,7 +138,7 @@ def _cells(row: Row, whole: int, style: str, indent: str = "") -> Cells:
 # -- what a row is made of --
 
 
-def _row_level(window: Window, place: int, width: int, *, by_size: bool) -> Level:
+def _row_level(window: DrilldownData, place: int, width: int, *, by_size: bool) -> Level:
     row = window.reading.rows[place] if place < len(window.reading.rows) else None
     if row is None:
         return Level("Context", ())
@@ -192,7 +192,7 @@ def _tools(rows: Sequence[Row], whole: int, width: int, known: Sequence[Tool]) -
         yield Choice(line, target)
 
 
-def _messages(window: Window, width: int, *, by_size: bool) -> Iterable[Choice]:
+def _messages(window: DrilldownData, width: int, *, by_size: bool) -> Iterable[Choice]:
     whole = window.reading.window.tokens or window.reading.used.tokens
     tokens, names = _sums(window.items)
     order = list(enumerate(window.messages, 1))
@@ -211,7 +211,7 @@ def _messages(window: Window, width: int, *, by_size: bool) -> Iterable[Choice]:
         yield Choice((Span(head), Span(shortened(begins, max(10, width - len(head))), "dim")), f"message:{message.id}")
 
 
-def _sums(items: Iterable[Item]) -> tuple[Mapping[str, int], Mapping[str, str]]:
+def _sums(items: Iterable[PartEstimate]) -> tuple[Mapping[str, int], Mapping[str, str]]:
     tokens: dict[str, int] = {}
     names: dict[str, str] = {}
     for item in items:
@@ -223,7 +223,7 @@ def _sums(items: Iterable[Item]) -> tuple[Mapping[str, int], Mapping[str, str]]:
 # -- single things --
 
 
-def _tool_level(window: Window, name: str, width: int) -> Level:
+def _tool_level(window: DrilldownData, name: str, width: int) -> Level:
     tool = next((tool for tool in window.tools if tool.name == name), None)
     if tool is None:
         return Level(f"Context › {printable(name)}", ())
@@ -235,7 +235,7 @@ def _tool_level(window: Window, name: str, width: int) -> Level:
     return Level(f"Context › Tools › {printable(name)}", tuple(lines))
 
 
-def _message_level(window: Window, name: str, width: int) -> Level:
+def _message_level(window: DrilldownData, name: str, width: int) -> Level:
     place, message = next(
         ((place, message) for place, message in enumerate(window.messages, 1) if message.id == name), (0, None)
     )
@@ -247,7 +247,7 @@ def _message_level(window: Window, name: str, width: int) -> Level:
     return Level(path, tuple(_text_of(message, window, width)))
 
 
-def _text_of(message: Message, window: Window, width: int) -> Iterable[Choice]:
+def _text_of(message: Message, window: DrilldownData, width: int) -> Iterable[Choice]:
     sizes = {item.part: item.tokens for item in window.items if item.message == message.id}
     yield Choice((Span(f"id {printable(message.id)}", "dim"),))
     for part in message.parts:

@@ -9,7 +9,7 @@ from ullage.events import ToolOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class MessageEntry:
     """What a person said, or a summary that stands for what was said (``origin``)."""
 
     text: str
@@ -20,7 +20,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class AnswerEntry:
     """Text of the model, in Markdown. ``is_open``: it is still being written."""
 
     text: str
@@ -67,4 +67,4 @@ class Notice:
     line: Line
 
 
-Entry = Said | Answer | Thought | Called | Notice
+ChatEntry = MessageEntry | AnswerEntry | Thought | Called | Notice

@@ -19,8 +19,8 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from ullage.cli.chat.entries import Called, Entry, Said, Thought
-from ullage.cli.chat.rendering import Row, rows_of
+from ullage.cli.chat.entries import Called, ChatEntry, MessageEntry, Thought
+from ullage.cli.chat.rendering import ScreenRow, rows_of
 
 SCREENS: Final = 4
 """Screens that are laid out together. A screen of Markdown takes about 10 ms, so that a resize is not felt."""
@@ -49,14 +49,14 @@ class Feed(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.entries: list[Entry] = []
+        self.entries: list[ChatEntry] = []
         self.unfolds_results = False
         self.unfolds_reasoning = False
         self.follows = True
         """Whether the end stays in sight."""
         self._toggled: set[str] = set()
         self._first = 0
-        self._rows: list[list[Row]] = []
+        self._rows: list[list[ScreenRow]] = []
         """The lines of the entries from ``_first`` on."""
         self._ends: list[int] = []
         """Where each of them ends, in lines."""
@@ -64,14 +64,14 @@ class Feed(ScrollView, can_focus=True):
 
     # -- what is shown --
 
-    def show(self, entries: list[Entry]) -> None:
+    def show(self, entries: list[ChatEntry]) -> None:
         """Another transcript, from its end."""
         self.entries = entries
         self._toggled = set()
         self.follows = True
         self._lay_out_end()
 
-    def changed(self, entries: list[Entry], first: int) -> None:
+    def changed(self, entries: list[ChatEntry], first: int) -> None:
         """The entries differ from ``first`` on: lay these out anew."""
         self.entries = entries
         self._lay_out(max(first, self._first))
@@ -85,11 +85,11 @@ class Feed(ScrollView, can_focus=True):
         self._toggled = set()
         self._lay_out(self._first)
 
-    def _is_unfolded(self, entry: Entry) -> bool:
+    def _is_unfolded(self, entry: ChatEntry) -> bool:
         match entry:
             case Called():
                 return self.unfolds_results != (entry.call_id in self._toggled)
-            case Said():
+            case MessageEntry():
                 return self.unfolds_results != (entry.message in self._toggled)
             case Thought():
                 return self.unfolds_reasoning != (entry.part in self._toggled)
@@ -117,9 +117,9 @@ class Feed(ScrollView, can_focus=True):
         self.call_after_refresh(self.keep_end)  # what the new height means for the scroll is known only then
         self.refresh()
 
-    def _before(self, end: int) -> list[list[Row]]:
+    def _before(self, end: int) -> list[list[ScreenRow]]:
         """The lines of the entries before ``end``, as many as fill some screens."""
-        rows: list[list[Row]] = []
+        rows: list[list[ScreenRow]] = []
         height = 0
         while len(rows) < end and height < SCREENS * max(self.size.height, 1):
             entry = self.entries[end - 1 - len(rows)]
@@ -189,14 +189,14 @@ class Feed(ScrollView, can_focus=True):
         if place >= len(self._ends):
             return
         match self.entries[self._first + place]:
-            case Called(call_id=name) | Thought(part=name) | Said(message=name):
+            case Called(call_id=name) | Thought(part=name) | MessageEntry(message=name):
                 self._toggled ^= {name}
                 self.follows = False
                 self._lay_out(self._first + place)
 
     # -- lines --
 
-    def _row(self, y: int) -> Row | None:
+    def _row(self, y: int) -> ScreenRow | None:
         place = bisect_right(self._ends, y)
         if place >= len(self._ends):
             return None

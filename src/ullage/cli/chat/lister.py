@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from ullage.cli.chat.choices import Choice
-from ullage.cli.chat.rendering import Row, look
+from ullage.cli.chat.rendering import ScreenRow, look
 from ullage.cli.text import Line
 
 
@@ -135,7 +135,7 @@ class Lister(ScrollView, can_focus=True):
         return Strip(row).apply_style(style).crop_extend(0, width, style)
 
 
-def segments(line: Line) -> Row:
+def segments(line: Line) -> ScreenRow:
     """A line as the screen draws it."""
     return [Segment(span.text, look(span.style)) for span in line if span.text]
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
+from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
 from ullage.cli.chat.rendering import visible
 from ullage.cli.text import plain
 
 
-def as_markdown(title: str, entries: Iterable[Entry]) -> str:
+def as_markdown(title: str, entries: Iterable[ChatEntry]) -> str:
     """Headings for who speaks, fences around what tools take and give, notices in italics."""
     return "\n\n".join([f"# {visible(title)}", *(_section(entry) for entry in entries)]) + "\n"
 
 
-def _section(entry: Entry) -> str:
+def _section(entry: ChatEntry) -> str:
     match entry:
-        case Said():
+        case MessageEntry():
             return f"## {'Summary' if entry.origin == 'summary' else 'You'}\n\n{entry.text}"
-        case Answer():
+        case AnswerEntry():
             return f"## Model\n\n{entry.text}" + (
                 f"\n\n*interrupted: {entry.interrupted}*" if entry.interrupted else ""
             )

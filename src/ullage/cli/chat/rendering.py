@@ -23,14 +23,14 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
+from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
 from ullage.cli.live import OUTCOMES, described
 from ullage.cli.screen import STYLES, style_name
 from ullage.cli.text import Line, Span, number, printable, shortened
 from ullage.codec.foreign import parse_json
 from ullage.messages import ToolCallPart
 
-Row = list[Segment]
+ScreenRow = list[Segment]
 """One line of the terminal."""
 
 LONGEST_SHOWN: Final = 60_000
@@ -98,12 +98,12 @@ def cut(text: str, most: int = LONGEST_SHOWN) -> tuple[str, int]:
     return text[:most], len(text) - most
 
 
-def rows_of(entry: Entry, width: int, *, unfolded: bool = False) -> list[Row]:
+def rows_of(entry: ChatEntry, width: int, *, unfolded: bool = False) -> list[ScreenRow]:
     """The lines of an entry, an empty one before it where it begins something new; none is wider than ``width``."""
     match entry:
-        case Said():
+        case MessageEntry():
             rows = [[], *_said(entry, width, unfolded)]
-        case Answer():
+        case AnswerEntry():
             rows = [[], *_answer(entry, width)]
         case Thought():
             rows = [[], *_thought(entry, width, unfolded)]
@@ -114,14 +114,14 @@ def rows_of(entry: Entry, width: int, *, unfolded: bool = False) -> list[Row]:
     return [row if _width_of(row) <= width else Segment.adjust_line_length(row, width) for row in rows]
 
 
-def _width_of(row: Row) -> int:
+def _width_of(row: ScreenRow) -> int:
     return sum(segment.cell_length for segment in row)
 
 
 # -- people and the model --
 
 
-def _said(entry: Said, width: int, unfolded: bool) -> list[Row]:
+def _said(entry: MessageEntry, width: int, unfolded: bool) -> list[ScreenRow]:
     is_own = entry.origin == "said"
     text, missing = cut(entry.text, LONGEST_SHOWN if unfolded else 8_000)
     rows = plain_rows(visible(text), width - 2, "bold" if is_own else "dim")
@@ -135,13 +135,13 @@ def _said(entry: Said, width: int, unfolded: bool) -> list[Row]:
     return _behind("> " if is_own else "= ", "bold cyan", rows)
 
 
-def _length(row: Row) -> int:
+def _length(row: ScreenRow) -> int:
     return sum(len(segment.text) for segment in row)
 
 
-def _answer(entry: Answer, width: int) -> list[Row]:
+def _answer(entry: AnswerEntry, width: int) -> list[ScreenRow]:
     text, missing = cut(entry.text)
-    rows: list[Row] = []
+    rows: list[ScreenRow] = []
     for block in blocks(visible(text)):
         rows += _markdown(block, width - 2)
     if rows and not rows[0]:
@@ -152,7 +152,7 @@ def _answer(entry: Answer, width: int) -> list[Row]:
     return _behind("", "", rows, indent=2)
 
 
-def _thought(entry: Thought, width: int, unfolded: bool) -> list[Row]:
+def _thought(entry: Thought, width: int, unfolded: bool) -> list[ScreenRow]:
     dim = Style.parse("dim")
     if unfolded and entry.text:
         text, missing = cut(entry.text)
@@ -172,13 +172,13 @@ def _thought(entry: Thought, width: int, unfolded: bool) -> list[Row]:
 # -- tools --
 
 
-def _called(entry: Called, width: int, unfolded: bool) -> list[Row]:
+def _called(entry: Called, width: int, unfolded: bool) -> list[ScreenRow]:
     head = described(ToolCallPart(id="", call_id="", name=entry.name, arguments=entry.arguments[:LONGEST_SHOWN]))
     said, style = _state(entry)
     spans = [Segment(shortened(head, max(10, width - 4 - cell_len(said))), Style.parse("bold"))]
     if said:
         spans.append(Segment(f"  {said}", Style.parse(style)))
-    rows: list[Row] = [spans]
+    rows: list[ScreenRow] = [spans]
     if unfolded or entry.name in ("edit", "write"):
         details = [row for line in details_of(entry) for row in wrapped_line(line, width - 4)]
         most = len(details) if unfolded else 2 * FOLDED_LINES
@@ -201,7 +201,7 @@ def _state(entry: Called) -> tuple[str, str]:
     return ("not asked: /grants allows it", "dim") if entry.is_granted else ("", "")
 
 
-def _result(entry: Called, width: int, unfolded: bool) -> list[Row]:
+def _result(entry: Called, width: int, unfolded: bool) -> list[ScreenRow]:
     text, missing = cut(entry.result or "", LONGEST_SHOWN if unfolded else 4_000)
     rows = plain_rows(visible(text.rstrip()), width, "red" if entry.is_error else "dim")
     lines = len(rows)
@@ -246,13 +246,13 @@ def _marked(mark: str, text: str, style: str) -> list[Line]:
     return lines + ([(Span(f"… {number(missing)} more characters", "dim"),)] if missing else [])
 
 
-def _more(count: int) -> list[Row]:
+def _more(count: int) -> list[ScreenRow]:
     if count <= 0:
         return []
     return [[Segment(f"… {number(count)} more line{'s' if count > 1 else ''}, Ctrl+O unfolds", Style.parse("dim"))]]
 
 
-def _missing(characters: int, hint: str = "/context shows it in pieces, /export writes it") -> list[Row]:
+def _missing(characters: int, hint: str = "/context shows it in pieces, /export writes it") -> list[ScreenRow]:
     if not characters:
         return []
     return [[Segment(f"… {number(characters)} more characters; {hint}", Style.parse("yellow"))]]
@@ -314,7 +314,7 @@ def _drawn(block: str, width: int) -> tuple[tuple[Segment, ...], ...]:
     drawn = _Markdown(block, code_theme="ansi_dark", hyperlinks=False)
     console = _console(width)
     lines = console.render_lines(drawn, console.options.update(width=width), pad=False)
-    rows: list[Row] = []
+    rows: list[ScreenRow] = []
     for line in lines:
         row = _without_blanks(line)
         if row or (rows and rows[-1]):
@@ -324,7 +324,7 @@ def _drawn(block: str, width: int) -> tuple[tuple[Segment, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
 
-def _markdown(block: str, width: int) -> list[Row]:
+def _markdown(block: str, width: int) -> list[ScreenRow]:
     return [[], *([list(row) for row in _drawn(block, max(width, 10))])]
 
 
@@ -334,7 +334,7 @@ def _console(width: int) -> Console:
     )
 
 
-def _without_blanks(line: Iterable[Segment]) -> Row:
+def _without_blanks(line: Iterable[Segment]) -> ScreenRow:
     """The segments of a line without spaces at its end that nobody sees."""
     row = [segment for segment in line if segment.text and not segment.control]
     while row and not row[-1].text.strip() and not (row[-1].style and row[-1].style.bgcolor):
@@ -347,10 +347,10 @@ def _without_blanks(line: Iterable[Segment]) -> Row:
 # -- plain lines --
 
 
-def plain_rows(text: str, width: int, style: str) -> list[Row]:
+def plain_rows(text: str, width: int, style: str) -> list[ScreenRow]:
     """Text that is already ``visible`` as lines of at most ``width`` cells, broken between words where it can be."""
     look, width = Style.parse(style), max(width, 4)
-    rows: list[Row] = []
+    rows: list[ScreenRow] = []
     for line in text.split("\n"):
         rows += [[Segment(piece, look)] if piece else [] for piece in _broken(line, width)]
     return rows
@@ -384,7 +384,7 @@ def _broken_ascii(line: str, width: int) -> list[str]:
     return [*pieces, line[start:]]
 
 
-def wrapped_line(line: Line, width: int, indent: int = 0) -> list[Row]:
+def wrapped_line(line: Line, width: int, indent: int = 0) -> list[ScreenRow]:
     """A styled line of ours as rows, broken where it is too long."""
     text = Text()
     for span in line:
@@ -401,7 +401,7 @@ def look(style: str) -> Style:
     return Style.parse(more.get(style) or (STYLES[style_name(style)] if style else ""))
 
 
-def _behind(mark: str, style: str, rows: Sequence[Row], indent: int = 0) -> list[Row]:
+def _behind(mark: str, style: str, rows: Sequence[ScreenRow], indent: int = 0) -> list[ScreenRow]:
     """Rows behind a mark, those after the first under it."""
     width = indent or cell_len(mark)
     first = Segment(mark or " " * width, Style.parse(style) if style else None)

@@ -98,9 +98,9 @@ async def _talk(agent: Agent, args: argparse.Namespace, simulator: Simulated | N
 
 
 async def _full_screen(host: Host, store: Store, session: Session, environment: Mapping[str, str]) -> str:
-    from ullage.cli.chat.app import Chat
+    from ullage.cli.chat.app import ChatApp
 
-    app = Chat(host, store, session, environment, glyphs_for(Screen(sys.stdout).encoding))
+    app = ChatApp(host, store, session, environment, glyphs_for(Screen(sys.stdout).encoding))
     return await app.run_async() or app.session.id
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as replace_field
 
-from ullage.cli.chat.entries import Answer, Called, Entry, Notice, Said, Thought
+from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
 from ullage.cli.chat.notices import notice
 from ullage.cli.live import cancelled_words
 from ullage.cli.text import Span
@@ -49,7 +49,7 @@ class Transcript:
     """``entries`` in the order of what happened. ``apply`` gives the place of the first entry that changed."""
 
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[ChatEntry] = []
         self._pieces: dict[int, list[str]] = {}
         """What streamed since the entries were looked at, by the place of the entry."""
         self.asked: dict[str, Called] = {}
@@ -68,12 +68,12 @@ class Transcript:
         self._failed_with = ""
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ChatEntry]:
         """The entries as they are now. A look joins what has streamed since the last one, and a piece costs itself."""
         for place, pieces in self._pieces.items():
             entry, text = self._entries[place], "".join(pieces)
             match entry:
-                case Answer() | Thought():
+                case AnswerEntry() | Thought():
                     self._entries[place] = replace(entry, text=entry.text + text)
                 case Called():
                     self._entries[place] = replace(entry, arguments=entry.arguments + text)
@@ -171,14 +171,14 @@ class Transcript:
     def _close(self, place: int) -> None:
         """The entry is whole: nothing more streams into it."""
         entry = self.entries[place]
-        if isinstance(entry, Answer | Thought | Called):
+        if isinstance(entry, AnswerEntry | Thought | Called):
             self._entries[place] = replace(entry, is_open=False)
 
     def _begin(self, piece: DraftPiece) -> int:
         place = self._place[piece.part] = len(self._entries)
         match piece.kind:
             case "text":
-                self._entries.append(Answer(text="", part=piece.part, is_open=True))
+                self._entries.append(AnswerEntry(text="", part=piece.part, is_open=True))
             case "reasoning":
                 self._entries.append(Thought(text="", part=piece.part, is_open=True))
             case "call" | "done":
@@ -213,7 +213,9 @@ class Transcript:
             case _:
                 text = text_of(message)
                 attached = sum(isinstance(part, ImagePart | FilePart) for part in message.parts)
-                self._entries.append(Said(text=text, message=message.id, origin=message.origin, attached=attached))
+                self._entries.append(
+                    MessageEntry(text=text, message=message.id, origin=message.origin, attached=attached)
+                )
                 if message.origin == "said" and text:
                     self.prompts.append(text)
         return first
@@ -221,7 +223,7 @@ class Transcript:
     def _part(self, part: object, message: Message) -> int:
         match part:
             case TextPart() if part.text:
-                entry: Entry = Answer(text=part.text, part=part.id, interrupted=message.interrupted or "")
+                entry: ChatEntry = AnswerEntry(text=part.text, part=part.id, interrupted=message.interrupted or "")
                 return self._put(part.id, entry)
             case ReasoningPart() if part.text or part.opaque_size:
                 return self._put(part.id, Thought(text=part.text, part=part.id, hidden=part.opaque_size))
@@ -232,7 +234,7 @@ class Transcript:
             case _:
                 return len(self._entries)
 
-    def _put(self, name: str, entry: Entry) -> int:
+    def _put(self, name: str, entry: ChatEntry) -> int:
         """The entry in the place of the one that streamed, or behind all."""
         place = self._place.setdefault(name, len(self._entries))
         if place == len(self._entries):

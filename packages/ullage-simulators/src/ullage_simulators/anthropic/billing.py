@@ -12,13 +12,13 @@ from typing import Any
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.thinking import size_of
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import Ask, Prompt, Tool
+from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.wire import Bill
 
 
-def pieces(body: dict[str, Any], model: Model) -> Prompt:
+def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
     """The request in the order it is read and cached: tools, system, messages."""
-    prompt = Prompt()
+    prompt = PromptPieces()
     prompt.add(framing="request")
     tools = body.get("tools") or []
     if tools:
@@ -41,7 +41,7 @@ def pieces(body: dict[str, Any], model: Model) -> Prompt:
     return prompt
 
 
-def _add(prompt: Prompt, block: dict[str, Any]) -> None:
+def _add(prompt: PromptPieces, block: dict[str, Any]) -> None:
     marked = "cache_control" in block
     match block.get("type"):
         case "text":
@@ -62,7 +62,7 @@ def _add(prompt: Prompt, block: dict[str, Any]) -> None:
             prompt.add(json.dumps(plain), marked=marked)
 
 
-def _ask(body: dict[str, Any]) -> Ask:
+def _ask(body: dict[str, Any]) -> ScriptContext:
     messages = body["messages"]
     names = {
         block.get("id"): str(block.get("name"))
@@ -77,8 +77,10 @@ def _ask(body: dict[str, Any]) -> Ask:
         if block.get("type") == "tool_result"
     )
     step = 1 + sum(message.get("role") == "assistant" for message in messages)
-    tools = tuple(Tool(str(tool.get("name")), tool.get("input_schema") or {}) for tool in body.get("tools") or [])
-    return Ask(step, _text(last), results, tools)
+    tools = tuple(
+        DeclaredTool(str(tool.get("name")), tool.get("input_schema") or {}) for tool in body.get("tools") or []
+    )
+    return ScriptContext(step, _text(last), results, tools)
 
 
 def _text(found: list[dict[str, Any]]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ullage_simulators.anthropic.pixels import longest_side
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.refusal import refuse
-from ullage_simulators.wire import Call
+from ullage_simulators.wire import CallInProgress
 
 FIELDS = frozenset(
     {
@@ -42,7 +42,7 @@ def is_turn(message: dict[str, Any], *, beside: bool) -> bool:
     return message.get("role") == "user" and ("tool_result" not in kinds or (beside and "text" in kinds))
 
 
-def check_shape(call: Call) -> None:
+def check_shape(call: CallInProgress) -> None:
     body = call.body
     if "anthropic-version" not in call.headers:
         raise refuse(RULES, "version_missing")
@@ -79,7 +79,7 @@ def _check_system(system: Any) -> None:
         raise refuse(RULES, "text_empty", where="system")
 
 
-def _check_message(index: int, message: Any, call: Call) -> None:
+def _check_message(index: int, message: Any, call: CallInProgress) -> None:
     role = message.get("role")
     if role == "system" and "bound" not in call.model.traits:
         raise refuse(RULES, "role_system")
@@ -102,12 +102,12 @@ def _check_message(index: int, message: Any, call: Call) -> None:
         raise refuse(RULES, "text_blank", where="messages")
 
 
-def _is_issued(block: dict[str, Any], call: Call) -> bool:
+def _is_issued(block: dict[str, Any], call: CallInProgress) -> bool:
     """Kinds of blocks that this run itself has answered with are known, whatever they are."""
     return f"kind {block.get('type')}" in call.memory.items
 
 
-def _check_tools(call: Call) -> None:
+def _check_tools(call: CallInProgress) -> None:
     tools = call.body.get("tools") or []
     names = [str(tool.get("name", "")) for tool in tools]
     for index, name in enumerate(names):
@@ -123,7 +123,7 @@ def _check_tools(call: Call) -> None:
             raise refuse(RULES, "tool_choice_thinking")
 
 
-def _check_cache_marks(call: Call) -> None:
+def _check_cache_marks(call: CallInProgress) -> None:
     system = call.body.get("system")
     places: list[Any] = [*(call.body.get("tools") or []), *(system if isinstance(system, list) else [])]
     for message in call.body["messages"]:
@@ -146,7 +146,7 @@ MANY_IMAGES_PX = 2_000
 """Above so many images none may have a longer side; the same page."""
 
 
-def check_media(call: Call) -> None:
+def check_media(call: CallInProgress) -> None:
     """As many images and documents as the model takes, those in results among them; none large where they are many."""
     found = list(_media(call.body["messages"]))
     images = [(path, block) for path, block in found if block["type"] == "image"]
@@ -222,7 +222,7 @@ def _check_results(index: int, message: dict[str, Any], open_ids: list[str]) -> 
         raise refuse(RULES, "call_without_result", i=index - 1, ids=", ".join(missing))
 
 
-def check_end(call: Call) -> None:
+def check_end(call: CallInProgress) -> None:
     """What may stand last: the user, or on older models the beginning of the answer."""
     last = call.body["messages"][-1]
     if last.get("role") != "assistant":

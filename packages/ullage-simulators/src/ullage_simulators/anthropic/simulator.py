@@ -14,9 +14,9 @@ from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
 from ullage_simulators.body import BadBody, parse
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import Counted, Prompt
+from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
-from ullage_simulators.wire import Bill, Call, Endpoint, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Route, Wire
 
 _TROUBLE = {
     429: ("rate_limit_error", "This request would exceed your organization's rate limit of 50 requests per minute."),
@@ -37,16 +37,16 @@ class Anthropic(Wire):
     def base_path(self) -> str:
         return ""
 
-    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         match method, path.rstrip("/").split("/")[1:]:
             case "POST", ["v1", "messages"]:
-                return Endpoint("generate")
+                return Route("generate")
             case "POST", ["v1", "messages", "count_tokens"]:
-                return Endpoint("count")
+                return Route("count")
             case "GET", ["v1", "models"]:
-                return Endpoint("models")
+                return Route("models")
             case "GET", ["v1", "models", name]:
-                return Endpoint("models", name)
+                return Route("models", name)
         return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
@@ -61,38 +61,38 @@ class Anthropic(Wire):
             raise self.refuse("bad_json", detail="Input should be a valid dictionary")
         return value
 
-    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
         if not isinstance(body.get("model"), str):
             raise self.refuse("field_required", path="model")
         return str(body["model"])
 
-    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool:
+    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
         return body.get("stream") is True
 
-    def check(self, call: Call) -> None:
+    def check(self, call: CallInProgress) -> None:
         check_shape(call)
         check_pairs(call.body["messages"])
         check_media(call)
         check_thinking(call)
         check_end(call)
 
-    def prompt(self, call: Call) -> Prompt:
+    def prompt(self, call: CallInProgress) -> PromptPieces:
         return pieces(call.body, call.model)
 
-    def fit(self, call: Call, counted: Counted) -> None:
+    def fit(self, call: CallInProgress, counted: InputCount) -> None:
         window, asked = call.model.window, call.body["max_tokens"]
         if counted.input > window:
             raise self.refuse("prompt_too_long", count=counted.input, window=window)
         if counted.input + asked > window:
             raise self.refuse("sum_too_long", count=counted.input, asked=asked, window=window)
 
-    def budget(self, call: Call) -> int | None:
+    def budget(self, call: CallInProgress) -> int | None:
         return int(call.body["max_tokens"])
 
-    def thinks(self, call: Call) -> bool:
+    def thinks(self, call: CallInProgress) -> bool:
         return is_enabled(call)
 
-    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+    def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
         marked = [end for piece, end in zip(counted.pieces, counted.ends, strict=True) if piece.marked]
         if not marked or marked[-1] < call.model.cache_from:
             return 0, 0
@@ -100,16 +100,16 @@ class Anthropic(Wire):
         read = min(cache.read(counted, at_least=call.model.cache_from), marked[-1])
         return read, cache.write(counted, marked_only=True) - read
 
-    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill, call.model, spoken.answer.iterations, self.pass_size(call))
 
-    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
         return message(call, spoken, usage)
 
-    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
-    def count_reply(self, counted: Counted) -> dict[str, Any]:
+    def count_reply(self, counted: InputCount) -> dict[str, Any]:
         return {"input_tokens": counted.input}
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:

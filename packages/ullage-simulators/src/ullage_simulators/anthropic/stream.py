@@ -11,13 +11,13 @@ from typing import Any
 from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.thinking import sign
 from ullage_simulators.faults import Frame
-from ullage_simulators.wire import Call, chunks, event
+from ullage_simulators.wire import CallInProgress, chunks, event
 
 STOPS = {"length": "max_tokens", "filter": "refusal", "refusal": "refusal"}
 UNKNOWN = event({"type": "simulated_event", "detail": {"n": 1}}, "simulated_event")
 
 
-def message(call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+def message(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
     """The whole answer."""
     body: dict[str, Any] = {
         "id": call.memory.new_id("msg_01"),
@@ -35,7 +35,7 @@ def message(call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[st
     return body
 
 
-def _content(call: Call, spoken: Spoken) -> list[dict[str, Any]]:
+def _content(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
     answer = spoken.answer
     content: list[dict[str, Any]] = []
     if answer.reasoning and answer.redacted:
@@ -68,7 +68,7 @@ def _parsed(block: dict[str, Any]) -> dict[str, Any]:
     return {**block, "input": given if isinstance(given, dict) else {}}
 
 
-def events(call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
     """The answer as it streams: the input's bill comes first, with an output placeholder; the rest at the end."""
     whole = message(call, spoken, usage)
     opening = {**whole, "content": [], "stop_reason": None}

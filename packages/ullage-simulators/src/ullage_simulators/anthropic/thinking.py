@@ -8,20 +8,20 @@ from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.seal import digest, seal, unseal
-from ullage_simulators.wire import Call
+from ullage_simulators.wire import CallInProgress
 
 WIRE = "anthropic"
 BETA = "thinking-binding-controls-2026-08-01"
 _KINDS = ("thinking", "redacted_thinking")
 
 
-def is_enabled(call: Call) -> bool:
+def is_enabled(call: CallInProgress) -> bool:
     """Whether the request lets the model think; models with bound thinking do unless they are told not to."""
     given = (call.body.get("thinking") or {}).get("type")
     return given in ("enabled", "adaptive") or (given is None and "bound" in call.model.traits)
 
 
-def sign(call: Call, text: str, size: int) -> str:
+def sign(call: CallInProgress, text: str, size: int) -> str:
     """The signature of a block with this text that stands for ``size`` tokens."""
     identity = call.memory.new_id("", 12)
     messages = call.body["messages"]
@@ -43,7 +43,7 @@ def size_of(block: dict[str, Any]) -> int:
     return int(carried["n"]) if carried else 0
 
 
-def check_thinking(call: Call) -> None:
+def check_thinking(call: CallInProgress) -> None:
     """Refuses thinking that is not what was sent; on bound models refuses or drops it behind a changed prefix."""
     _check_settings(call)
     messages = call.body["messages"]
@@ -58,7 +58,7 @@ def check_thinking(call: Call) -> None:
         _check_binding(call)
 
 
-def _check_settings(call: Call) -> None:
+def _check_settings(call: CallInProgress) -> None:
     given = call.body.get("thinking") or {}
     if "block_binding" in given and BETA not in call.headers.get("anthropic-beta", ""):
         raise refuse(RULES, "binding_without_beta", type=given.get("type"))
@@ -87,7 +87,7 @@ def _check_blocks(index: int, found: list[dict[str, Any]], *, is_latest: bool) -
                     raise refuse(RULES, "redacted_invalid", i=index, j=at)
 
 
-def _check_order(index: int, found: list[dict[str, Any]], call: Call) -> None:
+def _check_order(index: int, found: list[dict[str, Any]], call: CallInProgress) -> None:
     kinds = [block.get("type") for block in found]
     if kinds and kinds[-1] in _KINDS:
         raise refuse(RULES, "thinking_last", i=index)
@@ -104,7 +104,7 @@ def _check_loop(messages: list[dict[str, Any]]) -> None:
             raise refuse(RULES, "thinking_left_out", i=turn + 1, found=found[0].get("type"))
 
 
-def _check_binding(call: Call) -> None:
+def _check_binding(call: CallInProgress) -> None:
     messages = call.body["messages"]
     binding = (call.body.get("thinking") or {}).get("block_binding") or {}
     drops = binding.get("prefix_mismatch_behavior") == "drop_block"
@@ -135,7 +135,13 @@ def _check_binding(call: Call) -> None:
 
 
 def _mismatch(
-    call: Call, carried: dict[str, Any], previous: str, index: int, before: list[dict[str, Any]], *, is_broken: bool
+    call: CallInProgress,
+    carried: dict[str, Any],
+    previous: str,
+    index: int,
+    before: list[dict[str, Any]],
+    *,
+    is_broken: bool,
 ) -> str:
     if carried["model"] != call.model.name:
         return "model_binding_mismatch"

@@ -12,14 +12,14 @@ from typing import Any
 
 from ullage_simulators.chat.checks import WIRE
 from ullage_simulators.chat.variants import Variant
-from ullage_simulators.prompt import Ask, Prompt, Tool
+from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.seal import digest, unseal
-from ullage_simulators.wire import Bill, Call
+from ullage_simulators.wire import Bill, CallInProgress
 
 
-def pieces(call: Call) -> Prompt:
+def pieces(call: CallInProgress) -> PromptPieces:
     """Tools, then the messages."""
-    body, prompt = call.body, Prompt()
+    body, prompt = call.body, PromptPieces()
     prompt.add(framing="request")
     tools = body.get("tools") or []
     if tools:
@@ -41,7 +41,7 @@ def pieces(call: Call) -> Prompt:
     return prompt
 
 
-def _add_reasoning(prompt: Prompt, message: dict[str, Any], call: Call) -> None:
+def _add_reasoning(prompt: PromptPieces, message: dict[str, Any], call: CallInProgress) -> None:
     text = message.get("reasoning_content")
     if isinstance(text, str) and text:
         may_leave = not (message.get("tool_calls") and "reasoning-for-ever" in call.model.traits)
@@ -67,7 +67,7 @@ def parts(content: Any) -> list[dict[str, Any]]:
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
-def _ask(body: dict[str, Any]) -> Ask:
+def _ask(body: dict[str, Any]) -> ScriptContext:
     messages = body["messages"]
     names = {
         each.get("id"): each["function"]["name"] for message in messages for each in message.get("tool_calls") or []
@@ -85,8 +85,8 @@ def _ask(body: dict[str, Any]) -> Ask:
                 text.append(heard)
     step = 1 + sum(message["role"] == "assistant" for message in messages)
     declared = [tool.get("function") or {} for tool in body.get("tools") or []]
-    tools = tuple(Tool(str(tool.get("name")), tool.get("parameters") or {}) for tool in declared)
-    return Ask(step, "\n".join(text), tuple(results), tools)
+    tools = tuple(DeclaredTool(str(tool.get("name")), tool.get("parameters") or {}) for tool in declared)
+    return ScriptContext(step, "\n".join(text), tuple(results), tools)
 
 
 def shown(bill: Bill, variant: Variant) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ullage_simulators.chat.variants import Variant
-from ullage_simulators.refusal import Refusal, Rule, refuse
+from ullage_simulators.refusal import CallRefused, Rule, refuse
 from ullage_simulators.seal import unseal
-from ullage_simulators.wire import Call
+from ullage_simulators.wire import CallInProgress
 
 WIRE = "chat"
 FIELDS = frozenset(
@@ -37,10 +37,10 @@ class Checks:
         self.variant = variant
         self.rules: Mapping[str, Rule] = variant.table()
 
-    def refuse(self, name: str, **gaps: object) -> Refusal:
+    def refuse(self, name: str, **gaps: object) -> CallRefused:
         return refuse(self.rules, name, **gaps)
 
-    def check_shape(self, call: Call) -> None:
+    def check_shape(self, call: CallInProgress) -> None:
         body, model = call.body, call.model
         for name in body:
             if name not in FIELDS:
@@ -69,7 +69,7 @@ class Checks:
         for index, tool in enumerate(body.get("tools") or []):
             self._check_name(f"tools[{index}].function.name", (tool.get("function") or {}).get("name"))
 
-    def _check_images(self, call: Call) -> None:
+    def _check_images(self, call: CallInProgress) -> None:
         """Where the server was started with a limit on them (vLLM's ``--limit-mm-per-prompt``)."""
         most = call.memory.scenario.max_images
         if not most or "too_many_images" not in self.rules:
@@ -90,7 +90,7 @@ class Checks:
         if len(text) > limit:
             raise self.refuse("too_long", path=path, limit=limit, size=len(text))
 
-    def check_messages(self, call: Call) -> None:
+    def check_messages(self, call: CallInProgress) -> None:
         messages = call.body["messages"]
         for index, message in enumerate(messages):
             role = message.get("role")
@@ -151,7 +151,7 @@ class Checks:
         if open_ids:
             raise self.refuse("call_without_result", i=len(messages), ids=", ".join(open_ids))
 
-    def _check_reasoning(self, messages: list[dict[str, Any]], call: Call) -> None:
+    def _check_reasoning(self, messages: list[dict[str, Any]], call: CallInProgress) -> None:
         turn = max((index for index, message in enumerate(messages) if message["role"] == "user"), default=-1)
         for index, message in enumerate(messages):
             for detail in message.get("reasoning_details") or []:
@@ -164,7 +164,7 @@ class Checks:
                 raise self.refuse("reasoning_left_out", i=index)
 
 
-def thinks(call: Call) -> bool:
+def thinks(call: CallInProgress) -> bool:
     """Whether the model reasons for this request."""
     body = call.body
     off = (body.get("thinking") or {}).get("type") == "disabled" or body.get("reasoning_effort") == "none"

@@ -16,9 +16,9 @@ from ullage_simulators.models import Model
 from ullage_simulators.openai_rules import bearer
 from ullage_simulators.openai_rules import models as openai_models
 from ullage_simulators.openai_rules import trouble as openai_trouble
-from ullage_simulators.prompt import Counted, Prompt
+from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused
-from ullage_simulators.wire import Bill, Call, Endpoint, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Route, Wire
 
 
 class Chat(Wire):
@@ -35,12 +35,12 @@ class Chat(Wire):
     def base_path(self) -> str:
         return self.variant.base_path
 
-    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         match method, path.removeprefix("/v1").rstrip("/").split("/")[1:]:
             case "POST", ["chat", "completions"]:
-                return Endpoint("generate")
+                return Route("generate")
             case "GET", ["models", *name]:
-                return Endpoint("models", "/".join(name))
+                return Route("models", "/".join(name))
         return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
@@ -55,51 +55,51 @@ class Chat(Wire):
             raise self.refuse("bad_json", detail="expected a map")
         return value
 
-    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
         if not isinstance(body.get("model"), str):
             raise self.refuse("param_missing", path="model")
         return str(body["model"])
 
-    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool:
+    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
         return body.get("stream") is True
 
-    def check(self, call: Call) -> None:
+    def check(self, call: CallInProgress) -> None:
         self.checks.check_shape(call)
         self.checks.check_messages(call)
 
-    def prompt(self, call: Call) -> Prompt:
+    def prompt(self, call: CallInProgress) -> PromptPieces:
         return pieces(call)
 
-    def fit(self, call: Call, counted: Counted) -> None:
+    def fit(self, call: CallInProgress, counted: InputCount) -> None:
         window = call.model.window
         asked = (self.budget(call) or 0) if self.variant.sums else 0
         if counted.input + asked > window:
             total = counted.input + asked
             raise self.refuse("too_many_tokens", window=window, count=counted.input, asked=asked, total=total)
 
-    def budget(self, call: Call) -> int | None:
+    def budget(self, call: CallInProgress) -> int | None:
         asked = call.body.get("max_completion_tokens", call.body.get("max_tokens"))
         return asked if isinstance(asked, int) else None
 
-    def thinks(self, call: Call) -> bool:
+    def thinks(self, call: CallInProgress) -> bool:
         return thinks(call)
 
-    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+    def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
         cache = call.memory.cache(call.model)
         read = cache.read(counted, at_least=call.model.cache_from, block=self.variant.cache_block)
         cache.write(counted)
         return read, 0
 
-    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill, self.variant)
 
-    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
         return completion(call, spoken, self.variant, usage)
 
-    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
         return events(call, spoken, self.variant, usage)
 
-    def count_reply(self, counted: Counted) -> dict[str, Any]:
+    def count_reply(self, counted: InputCount) -> dict[str, Any]:
         return {"input_tokens": counted.input}
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ullage_simulators.chat.variants import Variant
 from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import Refused
 from ullage_simulators.seal import seal
-from ullage_simulators.wire import Call, chunks, event
+from ullage_simulators.wire import CallInProgress, chunks, event
 
 CREATED = 1_767_225_600
 UNKNOWN = event(
@@ -24,7 +24,7 @@ UNKNOWN = event(
 _STOPS = {"length": "length", "filter": "content_filter", "refusal": "stop"}
 
 
-def completion(call: Call, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None) -> dict[str, Any]:
+def completion(call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None) -> dict[str, Any]:
     """The whole answer."""
     body = {
         **_head(call, "chat.completion"),
@@ -35,7 +35,7 @@ def completion(call: Call, spoken: Spoken, variant: Variant, usage: dict[str, An
     return body if usage is None else {**body, "usage": usage}
 
 
-def _head(call: Call, kind: str) -> dict[str, Any]:
+def _head(call: CallInProgress, kind: str) -> dict[str, Any]:
     identity = call.memory.new_id("chatcmpl-", 29)
     return {"id": identity, "object": kind, "created": CREATED + call.number, "model": call.model.name}
 
@@ -44,7 +44,7 @@ def _stop(spoken: Spoken) -> str:
     return _STOPS.get(spoken.stop) or ("tool_calls" if spoken.answer.calls else "stop")
 
 
-def _message(call: Call, spoken: Spoken, variant: Variant) -> dict[str, Any]:
+def _message(call: CallInProgress, spoken: Spoken, variant: Variant) -> dict[str, Any]:
     answer = spoken.answer
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or (None if answer.calls else "")}
     if answer.stop == "refusal":
@@ -67,7 +67,7 @@ def _message(call: Call, spoken: Spoken, variant: Variant) -> dict[str, Any]:
     return message
 
 
-def events(call: Call, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None) -> list[Frame]:
+def events(call: CallInProgress, spoken: Spoken, variant: Variant, usage: dict[str, Any] | None) -> list[Frame]:
     """The answer as it streams. Without ``include_usage``, a variant that waits to be asked shows no bill."""
     head = _head(call, "chat.completion.chunk")
     asked = bool((call.body.get("stream_options") or {}).get("include_usage"))

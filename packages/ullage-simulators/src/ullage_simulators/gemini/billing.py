@@ -10,13 +10,13 @@ import json
 from typing import Any
 
 from ullage_simulators.gemini.checks import is_turn, size_of
-from ullage_simulators.prompt import Ask, Prompt, Tool
+from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.wire import Bill
 
 
-def pieces(body: dict[str, Any]) -> Prompt:
+def pieces(body: dict[str, Any]) -> PromptPieces:
     """System, tools, contents."""
-    prompt = Prompt()
+    prompt = PromptPieces()
     prompt.add(framing="request")
     for part in (body.get("systemInstruction") or {}).get("parts") or []:
         prompt.add(part.get("text", ""))
@@ -35,7 +35,7 @@ def pieces(body: dict[str, Any]) -> Prompt:
     return prompt
 
 
-def _add(prompt: Prompt, part: dict[str, Any]) -> None:
+def _add(prompt: PromptPieces, part: dict[str, Any]) -> None:
     hidden = size_of(part)
     if hidden:
         prompt.add(hidden=hidden, reasoning=True)
@@ -57,7 +57,7 @@ def _declared(body: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for tool in body.get("tools") or [] for each in tool.get("functionDeclarations") or []]
 
 
-def _ask(body: dict[str, Any], declared: list[dict[str, Any]]) -> Ask:
+def _ask(body: dict[str, Any], declared: list[dict[str, Any]]) -> ScriptContext:
     contents = body["contents"]
     last = contents[-1]["parts"]
     results = tuple(
@@ -68,10 +68,10 @@ def _ask(body: dict[str, Any], declared: list[dict[str, Any]]) -> Ask:
     text = "\n".join(part["text"] for part in last if part.get("text"))
     step = 1 + sum(content.get("role") == "model" for content in contents)
     tools = tuple(
-        Tool(str(tool.get("name")), tool.get("parametersJsonSchema") or tool.get("parameters") or {})
+        DeclaredTool(str(tool.get("name")), tool.get("parametersJsonSchema") or tool.get("parameters") or {})
         for tool in declared
     )
-    return Ask(step, text, results, tools)
+    return ScriptContext(step, text, results, tools)
 
 
 def _heard(response: dict[str, Any]) -> str:

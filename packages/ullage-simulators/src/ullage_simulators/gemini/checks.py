@@ -9,7 +9,7 @@ from typing import Any
 from ullage_simulators.gemini.rules import RULES
 from ullage_simulators.refusal import refuse
 from ullage_simulators.seal import digest, unseal
-from ullage_simulators.wire import Call
+from ullage_simulators.wire import CallInProgress
 
 WIRE = "gemini"
 SENTINELS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
@@ -80,7 +80,7 @@ def is_turn(content: dict[str, Any]) -> bool:
     return content.get("role", "user") == "user" and any("functionResponse" not in part for part in content["parts"])
 
 
-def check_shape(call: Call) -> None:
+def check_shape(call: CallInProgress) -> None:
     body = call.body
     _known(body, _TOP, "")
     contents = body.get("contents")
@@ -142,7 +142,7 @@ def check_turns(contents: list[dict[str, Any]]) -> None:
         raise refuse(RULES, "result_count")
 
 
-def check_signatures(call: Call) -> None:
+def check_signatures(call: CallInProgress) -> None:
     contents = call.body["contents"]
     turn = max((index for index, content in enumerate(contents) if is_turn(content)), default=-1)
     for index, content in enumerate(contents):

@@ -14,9 +14,9 @@ from ullage_simulators.gemini.checks import check_shape, check_signatures, check
 from ullage_simulators.gemini.rules import RULES
 from ullage_simulators.gemini.stream import UNKNOWN, events, response
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import Counted, Prompt
+from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
-from ullage_simulators.wire import Bill, Call, Endpoint, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Route, Wire
 
 _METHOD = re.compile(r"/v1(?:beta|alpha)?/models/(?P<model>[^/:]+):(?P<method>\w+)")
 _LIST = re.compile(r"/v1(?:beta|alpha)?/models(?:/(?P<model>[^/:]+))?")
@@ -41,18 +41,18 @@ class Gemini(Wire):
     def base_path(self) -> str:
         return ""
 
-    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         found = _METHOD.fullmatch(path)
         if method == "POST" and found:
             match found["method"]:
                 case "generateContent":
-                    return Endpoint("generate", found["model"])
+                    return Route("generate", found["model"])
                 case "streamGenerateContent":
-                    return Endpoint("generate", found["model"], stream=True, sse=query.get("alt") == "sse")
+                    return Route("generate", found["model"], stream=True, sse=query.get("alt") == "sse")
                 case "countTokens":
-                    return Endpoint("count", found["model"])
+                    return Route("count", found["model"])
         listed = _LIST.fullmatch(path)
-        return Endpoint("models", listed["model"] or "") if method == "GET" and listed else None
+        return Route("models", listed["model"] or "") if method == "GET" and listed else None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         return (
@@ -73,48 +73,48 @@ class Gemini(Wire):
             return normalised(inner if isinstance(inner, dict) else {})
         return normalised(value)
 
-    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
         return endpoint.model
 
-    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool:
+    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
         return endpoint.stream
 
-    def check(self, call: Call) -> None:
+    def check(self, call: CallInProgress) -> None:
         check_shape(call)
         check_turns(call.body["contents"])
         check_signatures(call)
 
-    def prompt(self, call: Call) -> Prompt:
+    def prompt(self, call: CallInProgress) -> PromptPieces:
         return pieces(call.body)
 
-    def fit(self, call: Call, counted: Counted) -> None:
+    def fit(self, call: CallInProgress, counted: InputCount) -> None:
         if counted.input > call.model.window:
             raise self.refuse("too_many_tokens", count=counted.input, window=call.model.window)
 
-    def budget(self, call: Call) -> int | None:
+    def budget(self, call: CallInProgress) -> int | None:
         asked = (call.body.get("generationConfig") or {}).get("maxOutputTokens")
         return asked if isinstance(asked, int) and asked > 0 else None
 
-    def thinks(self, call: Call) -> bool:
+    def thinks(self, call: CallInProgress) -> bool:
         config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}
         return config.get("thinkingBudget") != 0
 
-    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+    def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
         cache = call.memory.cache(call.model)
         read = cache.read(counted, at_least=call.model.cache_from)
         cache.write(counted)
         return read, 0
 
-    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill)
 
-    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
         return response(call, spoken, usage)
 
-    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
-    def count_reply(self, counted: Counted) -> dict[str, Any]:
+    def count_reply(self, counted: InputCount) -> dict[str, Any]:
         return {
             "totalTokens": counted.input,
             "promptTokensDetails": [{"modality": "TEXT", "tokenCount": counted.input}],

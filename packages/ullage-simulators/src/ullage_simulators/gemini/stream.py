@@ -9,24 +9,28 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ullage_simulators.answer import Answer, Spoken
+from ullage_simulators.answer import ScriptedAnswer, Spoken
 from ullage_simulators.faults import Frame
 from ullage_simulators.gemini.checks import WIRE, fingerprint
 from ullage_simulators.seal import seal
-from ullage_simulators.wire import Call, chunks, event
+from ullage_simulators.wire import CallInProgress, chunks, event
 
 UNKNOWN = event({"simulatedField": {"n": 1}, "modelVersion": "simulated"})
 _STOPS = {"length": "MAX_TOKENS", "filter": "SAFETY", "refusal": "PROHIBITED_CONTENT"}
 
 
-def response(call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+def response(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
     """The whole answer."""
     parts = _thoughts(call, spoken.answer) + _parts(call, spoken, stream=False)
     return _object(call, parts, spoken, usage, call.memory.new_id("", 22))
 
 
 def _object(
-    call: Call, parts: list[dict[str, Any]], spoken: Spoken | None, usage: dict[str, Any] | None, identity: str
+    call: CallInProgress,
+    parts: list[dict[str, Any]],
+    spoken: Spoken | None,
+    usage: dict[str, Any] | None,
+    identity: str,
 ) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if spoken is not None:
@@ -35,7 +39,7 @@ def _object(
     return body if usage is None else {**body, "usageMetadata": usage}
 
 
-def _thoughts(call: Call, answer: Answer) -> list[dict[str, Any]]:
+def _thoughts(call: CallInProgress, answer: ScriptedAnswer) -> list[dict[str, Any]]:
     config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}
     if not (answer.reasoning and config.get("includeThoughts")):
         return []
@@ -43,7 +47,7 @@ def _thoughts(call: Call, answer: Answer) -> list[dict[str, Any]]:
     return [{"text": text, "thought": True} for text in texts]
 
 
-def _parts(call: Call, spoken: Spoken, *, stream: bool) -> list[dict[str, Any]]:
+def _parts(call: CallInProgress, spoken: Spoken, *, stream: bool) -> list[dict[str, Any]]:
     answer = spoken.answer
     texts = chunks(answer.text, call.memory.scenario.chunk) if stream else [answer.text]
     parts: list[dict[str, Any]] = [{"text": text} for text in texts if text]
@@ -63,7 +67,7 @@ def _parts(call: Call, spoken: Spoken, *, stream: bool) -> list[dict[str, Any]]:
     return parts
 
 
-def _sign(call: Call, part: dict[str, Any], size: int) -> str:
+def _sign(call: CallInProgress, part: dict[str, Any], size: int) -> str:
     return seal(
         WIRE, {"n": size, "part": fingerprint(part), "id": call.memory.new_id("", 12), "model": call.model.name}
     )
@@ -77,7 +81,7 @@ def _arguments(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def events(call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
     """The answer as it streams; each event has the counts so far, the last all of them."""
     identity = call.memory.new_id("", 22)
     said = [*_thoughts(call, spoken.answer), *_parts(call, spoken, stream=True)] or [{"text": ""}]

@@ -10,17 +10,17 @@ import json
 from typing import Any
 
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import Ask, Prompt, Tool
+from ullage_simulators.prompt import DeclaredTool, PromptPieces, ScriptContext
 from ullage_simulators.responses.checks import WIRE, kind
 from ullage_simulators.seal import unseal
-from ullage_simulators.wire import Bill, Call
+from ullage_simulators.wire import Bill, CallInProgress
 
 CACHE_BLOCK = 128
 
 
-def pieces(call: Call) -> Prompt:
+def pieces(call: CallInProgress) -> PromptPieces:
     """Tools, instructions, then the items."""
-    body, prompt = call.body, Prompt()
+    body, prompt = call.body, PromptPieces()
     prompt.add(framing="request")
     tools = body.get("tools") or []
     if tools:
@@ -35,7 +35,7 @@ def pieces(call: Call) -> Prompt:
     return prompt
 
 
-def _add(prompt: Prompt, item: dict[str, Any], call: Call) -> None:
+def _add(prompt: PromptPieces, item: dict[str, Any], call: CallInProgress) -> None:
     match kind(item):
         case "message":
             prompt.add(framing="message")
@@ -63,13 +63,13 @@ def _parts(output: Any) -> list[dict[str, Any]]:
     return output if isinstance(output, list) else [{"type": "input_text", "text": str(output or "")}]
 
 
-def _size(item: dict[str, Any], call: Call) -> int:
+def _size(item: dict[str, Any], call: CallInProgress) -> int:
     carried = unseal(WIRE, item.get("encrypted_content"))
     record = call.memory.items.get(item.get("id", ""))
     return int(carried["n"]) if carried else int(record["n"]) if record else 0
 
 
-def _ask(body: dict[str, Any]) -> Ask:
+def _ask(body: dict[str, Any]) -> ScriptContext:
     items = body["input"]
     names = {item["call_id"]: item["name"] for item in items if kind(item) == "function_call"}
     results: list[tuple[str, str]] = []
@@ -89,11 +89,11 @@ def _ask(body: dict[str, Any]) -> Ask:
             text.append("\n".join(spoken))
         was_said = is_said
     tools = tuple(
-        Tool(str(tool.get("name")), tool.get("parameters") or {})
+        DeclaredTool(str(tool.get("name")), tool.get("parameters") or {})
         for tool in body.get("tools") or []
         if tool.get("type") == "function"
     )
-    return Ask(steps + 1, "\n".join(text), tuple(results), tools)
+    return ScriptContext(steps + 1, "\n".join(text), tuple(results), tools)
 
 
 def shown(bill: Bill, model: Model) -> dict[str, Any]:

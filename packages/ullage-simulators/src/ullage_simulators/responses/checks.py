@@ -8,7 +8,7 @@ from typing import Any
 from ullage_simulators.refusal import refuse
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.seal import unseal
-from ullage_simulators.wire import Call
+from ullage_simulators.wire import CallInProgress
 
 WIRE = "responses"
 FIELDS = frozenset(
@@ -33,7 +33,7 @@ def kind(item: dict[str, Any]) -> str:
     return str(item.get("type") or "message")
 
 
-def check_shape(call: Call) -> None:
+def check_shape(call: CallInProgress) -> None:
     body = call.body
     for name in body:
         if name not in FIELDS:
@@ -52,7 +52,7 @@ def check_shape(call: Call) -> None:
             _check_name(f"tools[{index}].name", str(tool.get("name", "")))
 
 
-def complete(call: Call) -> None:
+def complete(call: CallInProgress) -> None:
     """Put the items in place that the request only points at. Refuses what can't be found."""
     body = call.body
     given = body.get("input", [])
@@ -66,7 +66,7 @@ def complete(call: Call) -> None:
     body["input"] = [_found(item, call) for item in items]
 
 
-def _found(item: dict[str, Any], call: Call) -> dict[str, Any]:
+def _found(item: dict[str, Any], call: CallInProgress) -> dict[str, Any]:
     if kind(item) != "item_reference":
         return item
     record = call.memory.items.get(item.get("id", ""))
@@ -78,7 +78,7 @@ def _found(item: dict[str, Any], call: Call) -> dict[str, Any]:
     return found
 
 
-def check_items(call: Call) -> None:
+def check_items(call: CallInProgress) -> None:
     items: list[dict[str, Any]] = call.body["input"]
     seen: set[str] = set()
     for index, item in enumerate(items):
@@ -95,7 +95,7 @@ def check_items(call: Call) -> None:
     _check_reasoning(items, call)
 
 
-def _check_item(index: int, item: dict[str, Any], call: Call) -> None:
+def _check_item(index: int, item: dict[str, Any], call: CallInProgress) -> None:
     path = f"input[{index}]"
     match kind(item):
         case "message":
@@ -138,7 +138,7 @@ def _check_length(path: str, text: str, limit: int) -> None:
         raise refuse(RULES, "too_long", path=path, limit=limit, size=len(text))
 
 
-def _check_sealed(item: dict[str, Any], call: Call) -> None:
+def _check_sealed(item: dict[str, Any], call: CallInProgress) -> None:
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
         if unseal(WIRE, sealed) is None:
@@ -163,7 +163,7 @@ def _check_pairs(items: list[dict[str, Any]]) -> None:
         raise refuse(RULES, "call_without_result", id=identity)
 
 
-def _check_reasoning(items: list[dict[str, Any]], call: Call) -> None:
+def _check_reasoning(items: list[dict[str, Any]], call: CallInProgress) -> None:
     """A reasoning item goes with the item that followed it in the answer, and that item with its reasoning."""
     before: set[str] = set()
     for index, item in enumerate(items):

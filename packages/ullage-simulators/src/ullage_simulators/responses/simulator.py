@@ -13,13 +13,13 @@ from ullage_simulators.openai_rules import MAX_BODY_BYTES, bearer
 from ullage_simulators.openai_rules import error as openai_error
 from ullage_simulators.openai_rules import models as openai_models
 from ullage_simulators.openai_rules import trouble as openai_trouble
-from ullage_simulators.prompt import Counted, Prompt
+from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
 from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
 from ullage_simulators.responses.checks import check_items, check_shape, complete
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.responses.stream import UNKNOWN, events, failed, response
-from ullage_simulators.wire import Bill, Call, Endpoint, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Route, Wire
 
 
 class Responses(Wire):
@@ -32,14 +32,14 @@ class Responses(Wire):
     def base_path(self) -> str:
         return "/v1"
 
-    def route(self, method: str, path: str, query: Mapping[str, str]) -> Endpoint | None:
+    def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         match method, path.rstrip("/").split("/")[1:]:
             case "POST", ["v1", "responses"]:
-                return Endpoint("generate")
+                return Route("generate")
             case "POST", ["v1", "responses", "input_tokens"]:
-                return Endpoint("count")
+                return Route("count")
             case "GET", ["v1", "models", *name]:
-                return Endpoint("models", "/".join(name))
+                return Route("models", "/".join(name))
         return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
@@ -54,49 +54,49 @@ class Responses(Wire):
             raise self.refuse("bad_json")
         return value
 
-    def named_model(self, body: dict[str, Any], endpoint: Endpoint) -> str:
+    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
         if not isinstance(body.get("model"), str):
             raise self.refuse("param_missing", path="model")
         return str(body["model"])
 
-    def wants_stream(self, body: dict[str, Any], endpoint: Endpoint) -> bool:
+    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
         return body.get("stream") is True
 
-    def check(self, call: Call) -> None:
+    def check(self, call: CallInProgress) -> None:
         check_shape(call)
         complete(call)
         check_items(call)
 
-    def prompt(self, call: Call) -> Prompt:
+    def prompt(self, call: CallInProgress) -> PromptPieces:
         return pieces(call)
 
-    def fit(self, call: Call, counted: Counted) -> None:
+    def fit(self, call: CallInProgress, counted: InputCount) -> None:
         if counted.input > call.model.window:
             raise self.refuse("too_many_tokens")
 
-    def budget(self, call: Call) -> int | None:
+    def budget(self, call: CallInProgress) -> int | None:
         asked = call.body.get("max_output_tokens")
         return asked if isinstance(asked, int) else None
 
-    def thinks(self, call: Call) -> bool:
+    def thinks(self, call: CallInProgress) -> bool:
         return (call.body.get("reasoning") or {}).get("effort") != "none"
 
-    def cached(self, call: Call, counted: Counted) -> tuple[int, int]:
+    def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
         cache = call.memory.cache(call.model)
         read = cache.read(counted, at_least=call.model.cache_from, block=CACHE_BLOCK)
         cache.write(counted)
         return read, 0
 
-    def usage(self, call: Call, bill: Bill, spoken: Spoken) -> dict[str, Any]:
+    def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill, call.model)
 
-    def reply(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
         return response(call, spoken, usage)
 
-    def frames(self, call: Call, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
+    def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
         return events(call, spoken, usage)
 
-    def count_reply(self, counted: Counted) -> dict[str, Any]:
+    def count_reply(self, counted: InputCount) -> dict[str, Any]:
         return {"object": "response.input_tokens", "input_tokens": counted.input}
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:

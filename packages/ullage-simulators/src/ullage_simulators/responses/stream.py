@@ -13,13 +13,13 @@ from ullage_simulators.faults import Frame
 from ullage_simulators.refusal import Refused
 from ullage_simulators.responses.checks import WIRE
 from ullage_simulators.seal import seal
-from ullage_simulators.wire import Call, chunks, event
+from ullage_simulators.wire import CallInProgress, chunks, event
 
 UNKNOWN = event({"type": "response.simulated.event", "sequence_number": 0, "detail": 1}, "response.simulated.event")
 CREATED = 1_767_225_600
 
 
-def response(call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
+def response(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> dict[str, Any]:
     """The whole answer; its items are remembered."""
     body, identity = call.body, call.memory.new_id("resp_0", 48)
     output = _output(call, spoken)
@@ -35,7 +35,7 @@ def response(call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> dict[s
     }
 
 
-def _frame(call: Call, identity: str) -> dict[str, Any]:
+def _frame(call: CallInProgress, identity: str) -> dict[str, Any]:
     body = call.body
     return {
         "id": identity,
@@ -63,7 +63,7 @@ def _frame(call: Call, identity: str) -> dict[str, Any]:
     }
 
 
-def _output(call: Call, spoken: Spoken) -> list[dict[str, Any]]:
+def _output(call: CallInProgress, spoken: Spoken) -> list[dict[str, Any]]:
     answer, new_id = spoken.answer, call.memory.new_id
     items: list[dict[str, Any]] = []
     if answer.reasoning:
@@ -88,7 +88,7 @@ def _output(call: Call, spoken: Spoken) -> list[dict[str, Any]]:
     return items
 
 
-def _remember(call: Call, items: list[dict[str, Any]], size: int) -> None:
+def _remember(call: CallInProgress, items: list[dict[str, Any]], size: int) -> None:
     is_kept = call.body.get("store", True)
     for index, item in enumerate(items):
         follower = items[index + 1].get("id", "") if index + 1 < len(items) else ""
@@ -109,7 +109,7 @@ class _Events:
         self.frames.append(event(numbered, name, usage=usage))
 
 
-def events(call: Call, spoken: Spoken, usage: dict[str, Any] | None) -> list[Frame]:
+def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None) -> list[Frame]:
     """The answer as it streams."""
     whole = response(call, spoken, usage)
     opening = _frame(call, whole["id"])
