@@ -18,7 +18,7 @@ from ullage_simulators.faults import Fault
 from ullage_simulators.scenario import Scenario, read
 from ullage_simulators.server import App, Exchange, _Answer, engine, listener
 from ullage_simulators.simulators import simulators
-from ullage_simulators.wire import Bill, CallInProgress, Wire
+from ullage_simulators.wire import Bill, CallInProgress, WireSimulator
 
 WINDOW = 10_000_000
 TELL = "Tell me."
@@ -55,7 +55,7 @@ class QuickApp(App):
         if exchange.status != 200:
             print(f"{exchange.status} {exchange.path} {exchange.said[:200]}", file=sys.stderr, flush=True)
 
-    def _generate(self, wire: Wire, call: CallInProgress, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
+    def _generate(self, wire: WireSimulator, call: CallInProgress, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
         spoken = speak(answer(call.body, self._steps), call.model, call.drawn, budget=None, thinks=False)
         size = int(call.headers.get("content-length", "0")) // 4
         bill = Bill(call.number, wire.name, call.model.name, size, 0, 0, spoken.output, 0, 0, 0, True, spoken.stop)

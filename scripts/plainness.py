@@ -32,10 +32,10 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    names_with_several_meanings=76,
-    tokens_per_line=9.2,
-    conditional_expressions=36,
-    comprehensions=34,
+    names_with_several_meanings=4,
+    tokens_per_line=9.1,
+    conditional_expressions=34,
+    comprehensions=31.5,
 )
 """No figure may exceed its limit. Lower a limit when its figure has fallen; never raise one."""
 

@@ -1,5 +1,5 @@
 from ullage.envelope import LOG_LINE_BYTES
-from ullage.importers.fields import Fields, Unusable
+from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.reader import Reader
 from ullage.messages import Message
 
@@ -13,7 +13,7 @@ class EveryLine(Reader):
         super().__init__("s")
         self.held = ""
 
-    def read(self, entry: Fields) -> None:
+    def read(self, entry: JsonObject) -> None:
         if "id" not in entry:
             raise Unusable("no id")
         self.rows.use_model("m", "chat", "p")

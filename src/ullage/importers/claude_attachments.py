@@ -11,7 +11,7 @@ from typing import Literal
 
 import ullage.importers.fields as f
 from ullage.codec.parts import tool
-from ullage.importers.fields import Fields
+from ullage.importers.fields import JsonObject
 from ullage.importers.parts import LogParts
 from ullage.importers.rows import EventWriter
 from ullage.messages import Message, SystemBlock, Tool, clean_text
@@ -34,7 +34,7 @@ class Attachments:
     def __init__(self, rows: EventWriter) -> None:
         self._rows = rows
 
-    def read(self, entry: Fields, name: str) -> Message | None:
+    def read(self, entry: JsonObject, name: str) -> Message | None:
         """The message that an attachment adds; ``None`` when it adds none."""
         attachment = f.mapping(entry, "attachment")
         kind = f.text(attachment, "type")
@@ -59,13 +59,13 @@ class Attachments:
             return None
         return Message(id=name, role="user", parts=tuple(_parts(name).read(text)), origin="injected")
 
-    def initial(self, entry: Fields) -> None:
+    def initial(self, entry: JsonObject) -> None:
         """The ``init`` line of the ``stream-json`` output: names of tools and servers, no declarations."""
         deferred = tuple(_named(name, deferred=False) for name in f.texts(entry, "tools"))
         if deferred and not self._rows.tools:
             self._rows.use_tools(deferred)
 
-    def _prompt(self, attachment: Fields) -> None:
+    def _prompt(self, attachment: JsonObject) -> None:
         prompt = attachment.get("systemPrompt")
         pieces = prompt if isinstance(prompt, list) else [prompt]
         texts = [f.text(piece, "text") if isinstance(piece, dict) else piece for piece in pieces]
@@ -79,18 +79,18 @@ class Attachments:
             names = {tool.name for tool in declared}
             self._rows.use_tools([*declared, *(t for t in self._rows.tools if t.deferred and t.name not in names)])
 
-    def _instructions(self, attachment: Fields) -> None:
+    def _instructions(self, attachment: JsonObject) -> None:
         for file in f.objects(attachment, "files"):
             self._add_block("instructions", f.text(file, "content"), f.text(file, "path"))
 
-    def _deferred(self, attachment: Fields) -> None:
+    def _deferred(self, attachment: JsonObject) -> None:
         removed = set(f.texts(attachment, "removedNames"))
         known = [tool for tool in self._rows.tools if not (tool.deferred and tool.name in removed)]
         names = {tool.name for tool in known}
         added = [_named(name, deferred=True) for name in f.texts(attachment, "addedNames") if name not in names]
         self._rows.use_tools([*known, *added])
 
-    def _queued(self, attachment: Fields, name: str) -> Message | None:
+    def _queued(self, attachment: JsonObject, name: str) -> Message | None:
         """A message that waited while the model was busy, at the moment it was delivered."""
         parts = _parts(name).read(attachment.get("prompt"))
         return Message(id=name, role="user", parts=tuple(parts)) if parts else None
@@ -110,11 +110,11 @@ def _parts(name: str) -> LogParts:
     return LogParts(name, "messages", provider=MAKERS["messages"])
 
 
-def _label(attachment: Fields) -> str:
+def _label(attachment: JsonObject) -> str:
     return f.text(attachment, "displayPath") or f.text(attachment, "path")
 
 
-def _declared(one: Fields) -> Tool:
+def _declared(one: JsonObject) -> Tool:
     schema = f.mapping(one, "input_schema") or f.mapping(one, "inputJSONSchema")
     return tool(one.get("name"), one.get("description"), schema)
 
@@ -123,24 +123,24 @@ def _named(name: str, *, deferred: bool) -> Tool:
     return tool(name, "", None, deferred=deferred)
 
 
-def _lines(*keys: str) -> Callable[[Fields], str]:
+def _lines(*keys: str) -> Callable[[JsonObject], str]:
     return lambda attachment: "\n".join(line for key in keys for line in f.texts(attachment, key))
 
 
-def _plain(*keys: str) -> Callable[[Fields], str]:
+def _plain(*keys: str) -> Callable[[JsonObject], str]:
     return lambda attachment: "\n".join(filter(None, (f.text(attachment, key) for key in keys)))
 
 
-def _file(attachment: Fields) -> str:
+def _file(attachment: JsonObject) -> str:
     content = f.mapping(attachment, "content")
     return f.text(f.mapping(content, "file"), "content") or f.text(content, "content") or f.text(content, "text")
 
 
-def _hook(attachment: Fields) -> str:
+def _hook(attachment: JsonObject) -> str:
     return _plain("content")(attachment) or _lines("content")(attachment)
 
 
-_OWN_TEXT: dict[str, Callable[[Fields], str]] = {
+_OWN_TEXT: dict[str, Callable[[JsonObject], str]] = {
     "agent_listing_delta": _lines("addedLines"),
     "critical_system_reminder": _plain("content"),
     "deferred_tools_delta": _lines("addedLines"),
@@ -158,7 +158,7 @@ _OWN_TEXT: dict[str, Callable[[Fields], str]] = {
 }
 
 
-def _own_text(kind: str, attachment: Fields) -> str:
+def _own_text(kind: str, attachment: JsonObject) -> str:
     """The text an attachment holds itself, for the kinds that are known to be sent."""
     reader = _OWN_TEXT.get(kind)
     return reader(attachment) if reader is not None else ""

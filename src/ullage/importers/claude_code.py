@@ -26,7 +26,7 @@ from ullage.codec.dialects import ANTHROPIC
 from ullage.codec.usage import normalise
 from ullage.errors import UnreadableInput
 from ullage.importers.claude_attachments import Attachments
-from ullage.importers.fields import Fields, Unusable, decode_line
+from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.importers.regular import open_regular
@@ -83,7 +83,7 @@ class _OpenCall:
     started: float
     content: LogParts
     parts: list[Part] = field(default_factory=list)
-    usages: list[Fields] = field(default_factory=list)
+    usages: list[JsonObject] = field(default_factory=list)
     stop: str = ""
     ended: float = 0
     held: list[Message] = field(default_factory=list)
@@ -93,7 +93,7 @@ class _OpenCall:
 class _Boundary:
     """A compaction whose summary has not come yet."""
 
-    metadata: Fields
+    metadata: JsonObject
     keep: frozenset[str]
 
 
@@ -112,7 +112,7 @@ class ClaudeCodeReader(Reader):
         self._roots = 0
         self._thread: str | None = None
         """The agent whose own log this is; empty for the main thread; ``None`` before the first message."""
-        self._children: dict[str, tuple[str, Fields]] = {}
+        self._children: dict[str, tuple[str, JsonObject]] = {}
         self._child_now = ""
 
     def feed_subagent(self, lines: Iterable[bytes]) -> None:
@@ -130,7 +130,7 @@ class ClaudeCodeReader(Reader):
 
     # -- one line --
 
-    def read(self, entry: Fields) -> None:
+    def read(self, entry: JsonObject) -> None:
         kind = f.text(entry, "type")
         self._identify(entry)
         match kind:
@@ -159,7 +159,7 @@ class ClaudeCodeReader(Reader):
         self._flush_child()
         self._flush_boundary(None)
 
-    def _identify(self, entry: Fields) -> None:
+    def _identify(self, entry: JsonObject) -> None:
         rows = self.rows
         session = f.text(entry, "sessionId") or f.text(entry, "session_id")
         if session and not rows.program:
@@ -172,7 +172,7 @@ class ClaudeCodeReader(Reader):
         rows.cwd = rows.cwd or f.text(entry, "cwd")
         rows.at = f.seconds(entry.get("timestamp")) or rows.at
 
-    def _pass(self, entry: Fields) -> None:
+    def _pass(self, entry: JsonObject) -> None:
         """A line that others may follow, although it adds nothing."""
         uuid = f.text(entry, "uuid")
         if uuid:
@@ -186,7 +186,7 @@ class ClaudeCodeReader(Reader):
 
     # -- messages --
 
-    def _conversation(self, kind: str, entry: Fields) -> None:
+    def _conversation(self, kind: str, entry: JsonObject) -> None:
         message = f.mapping(entry, "message")
         if not message:
             raise Unusable(f"{kind} line without a message")
@@ -201,7 +201,7 @@ class ClaudeCodeReader(Reader):
         else:
             self._user(uuid, entry, message)
 
-    def _is_child(self, entry: Fields) -> bool:
+    def _is_child(self, entry: JsonObject) -> bool:
         """Whether the line belongs to a side chain or subagent of the thread that is read."""
         aside = entry.get("isSidechain") is True
         agent = f.text(entry, "agentId") or f.text(entry, "parent_tool_use_id")
@@ -214,7 +214,7 @@ class ClaudeCodeReader(Reader):
             self.rows.rewind("")
         return owner != self._thread
 
-    def _child(self, kind: str, entry: Fields, message: Fields) -> None:
+    def _child(self, kind: str, entry: JsonObject, message: JsonObject) -> None:
         """A line of a subagent: its calls are spend. The last line of a call has its usage."""
         if kind != "assistant" or entry.get("isApiErrorMessage") is True:
             return
@@ -230,7 +230,7 @@ class ClaudeCodeReader(Reader):
             self.rows.call(f"child-{name}", None, counted, purpose="child", model=model)
         self._children.clear()
 
-    def _user(self, uuid: str, entry: Fields, message: Fields) -> None:
+    def _user(self, uuid: str, entry: JsonObject, message: JsonObject) -> None:
         content = message.get("content")
         if not isinstance(content, str | list):
             raise Unusable("user line without content")
@@ -275,7 +275,7 @@ class ClaudeCodeReader(Reader):
         own = {part.call_id: part.name for part in call.parts if isinstance(part, ToolCallPart)}
         return self.rows.tool_names | own
 
-    def _follow(self, entry: Fields, *, can_restart: bool) -> None:
+    def _follow(self, entry: JsonObject, *, can_restart: bool) -> None:
         """Go where the line's parent is. A prompt without one restarts the conversation, in a log of linked lines."""
         parent = f.text(entry, "parentUuid")
         if parent:
@@ -304,7 +304,7 @@ class ClaudeCodeReader(Reader):
 
     # -- model calls --
 
-    def _assistant(self, uuid: str, entry: Fields, message: Fields) -> None:
+    def _assistant(self, uuid: str, entry: JsonObject, message: JsonObject) -> None:
         content = message.get("content")
         if not isinstance(content, str | list):
             raise Unusable("assistant line without content")
@@ -348,7 +348,7 @@ class ClaudeCodeReader(Reader):
             rows.add(result)
         rows.at = max(now, call.ended)
 
-    def _synthetic(self, uuid: str, entry: Fields, content: object) -> None:
+    def _synthetic(self, uuid: str, entry: JsonObject, content: object) -> None:
         """What the program wrote in the model's place. An error of the API is not sent back; other notices are."""
         self._flush_call()
         name = self.rows.unique(uuid)
@@ -364,7 +364,7 @@ class ClaudeCodeReader(Reader):
 
     # -- what the program does to the context --
 
-    def _attachment(self, entry: Fields) -> None:
+    def _attachment(self, entry: JsonObject) -> None:
         if self._is_child(entry):
             return
         uuid = f.text(entry, "uuid")
@@ -384,7 +384,7 @@ class ClaudeCodeReader(Reader):
         self.rows.add(message)
         self.tree.place(uuid, f.text(entry, "parentUuid"), message.id)
 
-    def _system(self, entry: Fields) -> None:
+    def _system(self, entry: JsonObject) -> None:
         subtype = f.text(entry, "subtype")
         if entry.get("isSidechain") is True and self._thread == "":
             return
@@ -403,7 +403,7 @@ class ClaudeCodeReader(Reader):
             self._learn_window(f.text(entry, "content"))
         self._pass(entry)
 
-    def _preserved(self, metadata: Fields) -> frozenset[str]:
+    def _preserved(self, metadata: JsonObject) -> frozenset[str]:
         """The messages that a compaction kept as they are: listed, or as a stretch of the view."""
         listed = f.texts(f.mapping(metadata, "preservedMessages"), "uuids")
         if listed:
@@ -416,7 +416,7 @@ class ClaudeCodeReader(Reader):
             return frozenset()
         return frozenset(view[view.index(head) : view.index(tail) + 1])
 
-    def _summary(self, uuid: str, entry: Fields, summary: Message) -> None:
+    def _summary(self, uuid: str, entry: JsonObject, summary: Message) -> None:
         if self._boundary is None and not self.rows.view:
             self.rows.add(summary)
         else:

@@ -24,7 +24,7 @@ import ullage.importers.fields as f
 from ullage.codec.parts import tool
 from ullage.codec.usage import normalise
 from ullage.events import Outcome
-from ullage.importers.fields import Fields, Unusable
+from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.messages import (
@@ -86,7 +86,7 @@ class _OpenItems:
 
     message: str
     started: float
-    usage: Fields
+    usage: JsonObject
     """The call's usage, where it came before its items; then all items up to the next usage are its own."""
     content: LogParts
     parts: list[Part] = field(default_factory=list)
@@ -102,17 +102,17 @@ class CodexReader(Reader):
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
         self._open: _OpenItems | None = None
-        self._unclaimed: Fields = {}
+        self._unclaimed: JsonObject = {}
         """A usage that came without any item of the model: that of a compaction, or of a log that holds no items."""
-        self._last_usage: Fields = {}
-        self._last_total: Fields = {}
+        self._last_usage: JsonObject = {}
+        self._last_total: JsonObject = {}
         self._has_items = False
         self._turns: list[str] = []
         """For each user turn, the message that the view ended with before it."""
         self._provider = MAKERS[WIRE]
         self._identified = False
 
-    def read(self, entry: Fields) -> None:
+    def read(self, entry: JsonObject) -> None:
         self.rows.at = f.seconds(entry.get("timestamp")) or self.rows.at
         payload = f.mapping(entry, "payload")
         match f.text(entry, "type"):
@@ -143,14 +143,14 @@ class CodexReader(Reader):
 
     # -- the session --
 
-    def _bare(self, entry: Fields) -> None:
+    def _bare(self, entry: JsonObject) -> None:
         """The first line of rollouts from before 2025-09: the session's metadata without an envelope."""
         if "instructions" not in entry and "record_type" not in entry:
             raise Unusable("no `type`")
         if "id" in entry:
             self._session(entry)
 
-    def _session(self, meta: Fields) -> None:
+    def _session(self, meta: JsonObject) -> None:
         """The first one is the session's; a fork repeats that of the session it was copied from."""
         if self._identified:
             return
@@ -167,7 +167,7 @@ class CodexReader(Reader):
         if tools:
             rows.use_tools([_tool(one) for one in tools])
 
-    def _turn_context(self, context: Fields) -> None:
+    def _turn_context(self, context: JsonObject) -> None:
         self._claim()
         self._end_call(None, "")
         self.rows.use_model(f.text(context, "model"), WIRE, self._provider)
@@ -175,7 +175,7 @@ class CodexReader(Reader):
 
     # -- items --
 
-    def _item(self, item: Fields) -> None:
+    def _item(self, item: JsonObject) -> None:
         kind = f.text(item, "type") or "message"
         if kind in NOT_SENT:
             return
@@ -191,7 +191,7 @@ class CodexReader(Reader):
         else:
             raise Unusable(f"unknown kind of item: {kind[:40]}")
 
-    def _from_model(self, item: Fields) -> None:
+    def _from_model(self, item: JsonObject) -> None:
         call = self._open
         if call is not None and call.held and not call.usage:
             self._end_call(None, "")
@@ -203,7 +203,7 @@ class CodexReader(Reader):
         call.parts += call.content.read([_plain(item)])
         call.ended = self.rows.at
 
-    def _result(self, item: Fields) -> None:
+    def _result(self, item: JsonObject) -> None:
         label = self.rows.reserve("tool")
         names = self.rows.tool_names
         if self._open is not None:
@@ -215,7 +215,7 @@ class CodexReader(Reader):
         else:
             self.rows.add(message)
 
-    def _message(self, item: Fields) -> None:
+    def _message(self, item: JsonObject) -> None:
         self._claim()
         self._end_call(None, "")
         label = self.rows.reserve("user")
@@ -251,7 +251,7 @@ class CodexReader(Reader):
 
     # -- events --
 
-    def _event(self, event: Fields) -> None:
+    def _event(self, event: JsonObject) -> None:
         match f.text(event, "type"):
             case "token_count":
                 self._token_count(f.mapping(event, "info"))
@@ -270,7 +270,7 @@ class CodexReader(Reader):
             case "":
                 raise Unusable("event without a type")
 
-    def _token_count(self, info: Fields) -> None:
+    def _token_count(self, info: JsonObject) -> None:
         if not info:
             return
         window = f.count(info, "model_context_window")
@@ -282,7 +282,7 @@ class CodexReader(Reader):
         self._last_total = total
         self._count(f.mapping(info, "last_token_usage"))
 
-    def _count(self, usage: Fields) -> None:
+    def _count(self, usage: JsonObject) -> None:
         """One call's usage. It may be told twice: in a record of its own and in a ``token_count``."""
         if f.count(usage, "input_tokens") is None:
             return
@@ -312,7 +312,7 @@ class CodexReader(Reader):
 
     # -- compaction --
 
-    def _compacted(self, payload: Fields) -> None:
+    def _compacted(self, payload: JsonObject) -> None:
         self._end_call(None, "")
         rows = self.rows
         usage, self._unclaimed = self._unclaimed, {}
@@ -331,7 +331,7 @@ class CodexReader(Reader):
             rows.compact(message, keep=kept, trigger="codex", summary_tokens=counted.output if counted else None)
         self._turns = [turn for turn in self._turns if turn in rows.view]
 
-    def _replace_history(self, history: list[Fields], counted: Usage | None) -> None:
+    def _replace_history(self, history: list[JsonObject], counted: Usage | None) -> None:
         """Items that are in the view already are kept; the summary stands for the rest; others are new."""
         rows = self.rows
         known: dict[bytes, str] = {}
@@ -361,13 +361,13 @@ class CodexReader(Reader):
             rows.add(made)
 
 
-def _is_summary(item: Fields, parts: tuple[Part, ...]) -> bool:
+def _is_summary(item: JsonObject, parts: tuple[Part, ...]) -> bool:
     if f.text(item, "type") in COMPACTIONS:
         return True
     return any(isinstance(part, TextPart) and part.text.startswith(_SUMMARY_MARK) for part in parts)
 
 
-def _role(item: Fields) -> Role:
+def _role(item: JsonObject) -> Role:
     kind = f.text(item, "type") or "message"
     if kind in RESULTS:
         return "tool"
@@ -401,7 +401,7 @@ def _said(part: Part) -> bytes:
             return msgspec.json.encode(msgspec.structs.replace(part, id=""))
 
 
-def _plain(item: Fields) -> Fields:
+def _plain(item: JsonObject) -> JsonObject:
     """An item in the form the wire has it: Codex's own kinds and spellings put into OpenAI's."""
     kind = f.text(item, "type")
     if kind in RESULTS and kind not in ("function_call_output", "custom_tool_call_output"):
@@ -418,7 +418,7 @@ def _plain(item: Fields) -> Fields:
     return item
 
 
-def _tool(one: Fields) -> Tool:
+def _tool(one: JsonObject) -> Tool:
     schema = one.get("inputSchema", one.get("input_schema"))
     deferred = one.get("deferLoading") is True or one.get("defer_loading") is True
     return tool(one.get("name"), one.get("description"), schema, deferred=deferred)

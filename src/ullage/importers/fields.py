@@ -13,7 +13,7 @@ from ullage.bounds import TOO_DEEP, json_excess, may_be_deep, may_be_many, value
 from ullage.envelope import JSON_VALUES
 from ullage.messages import clean_text
 
-Fields = dict[str, Any]
+JsonObject = dict[str, Any]
 """A JSON object of a foreign log. ``Any`` ends here: the functions below give back one type each."""
 
 _decode = msgspec.json.Decoder().decode
@@ -73,13 +73,13 @@ def _joined(value: Any, key: str = "") -> Any:
     return value
 
 
-def text(fields: Fields, key: str) -> str:
+def text(fields: JsonObject, key: str) -> str:
     """A string field, else the empty string."""
     value = fields.get(key)
     return value if isinstance(value, str) else ""
 
 
-def number(fields: Fields, key: str) -> float | None:
+def number(fields: JsonObject, key: str) -> float | None:
     """A finite number field, else ``None``."""
     value = fields.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -90,30 +90,30 @@ def number(fields: Fields, key: str) -> float | None:
         return None
 
 
-def count(fields: Fields, key: str) -> int | None:
+def count(fields: JsonObject, key: str) -> int | None:
     """A whole number of at least 1 that a token count or a limit can be, else ``None``."""
     value = number(fields, key)
     return int(value) if value is not None and 1 <= value < 1e12 else None
 
 
-def mapping(fields: Fields, key: str) -> Fields:
+def mapping(fields: JsonObject, key: str) -> JsonObject:
     """An object field, else an empty one."""
     value = fields.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def items(fields: Fields, key: str) -> list[Any]:
+def items(fields: JsonObject, key: str) -> list[Any]:
     """A list field, else an empty one."""
     value = fields.get(key)
     return value if isinstance(value, list) else []
 
 
-def objects(fields: Fields, key: str) -> list[Fields]:
+def objects(fields: JsonObject, key: str) -> list[JsonObject]:
     """The objects in a list field."""
     return [item for item in items(fields, key) if isinstance(item, dict)]
 
 
-def texts(fields: Fields, key: str) -> list[str]:
+def texts(fields: JsonObject, key: str) -> list[str]:
     """The strings in a list field."""
     return [item for item in items(fields, key) if isinstance(item, str)]
 

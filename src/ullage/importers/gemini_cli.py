@@ -18,7 +18,7 @@ import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.usage import normalise
-from ullage.importers.fields import Fields, Unusable
+from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.messages import Message, Origin, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
@@ -52,11 +52,11 @@ class GeminiCliReader(Reader):
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
         self._records: dict[str, _Written] = {}
-        self._held: Fields = {}
+        self._held: JsonObject = {}
         """The last answer, to which its tool calls may still come."""
         self.rows.program = "gemini-cli"
 
-    def read(self, entry: Fields) -> None:
+    def read(self, entry: JsonObject) -> None:
         if isinstance(entry.get("$rewindTo"), str):
             self._flush()
             self._rewind_to(entry["$rewindTo"])
@@ -86,7 +86,7 @@ class GeminiCliReader(Reader):
         except Unusable as why:
             self.skip(str(why))
 
-    def _metadata(self, entry: Fields) -> None:
+    def _metadata(self, entry: JsonObject) -> None:
         rows = self.rows
         rows.session = f.text(entry, "sessionId") or rows.session
         rows.at = rows.at or f.seconds(entry.get("startTime"))
@@ -97,7 +97,7 @@ class GeminiCliReader(Reader):
 
     # -- records --
 
-    def _record(self, record: Fields) -> None:
+    def _record(self, record: JsonObject) -> None:
         kind = f.text(record, "type")
         if kind not in ("user", "gemini", "info", "error", "warning"):
             raise Unusable(f"unknown kind of message: {kind[:40]}" if kind else "no `type`")
@@ -115,7 +115,7 @@ class GeminiCliReader(Reader):
         else:
             self._records[name] = self._user(record) if kind in ("user", "info") else _Written()
 
-    def _user(self, record: Fields) -> _Written:
+    def _user(self, record: JsonObject) -> _Written:
         """A message of the user or of the program; notices are only shown, unless they hold media for the model."""
         content = _part_list(record.get("content"))
         written = _Written(content=f.raw_json(content))
@@ -136,7 +136,7 @@ class GeminiCliReader(Reader):
         written.messages.append(name)
         return written
 
-    def _flush(self, following: Fields | None = None) -> None:
+    def _flush(self, following: JsonObject | None = None) -> None:
         """The held answer is complete. Results that the record after it holds are left to that one."""
         record, self._held = self._held, {}
         if not record:
@@ -157,7 +157,7 @@ class GeminiCliReader(Reader):
             written.messages.append(f"{name}.results")
             rows.add(Message(id=f"{name}.results", role="tool", parts=tuple(results)))
 
-    def _answer(self, name: str, record: Fields, parts: list[Part]) -> None:
+    def _answer(self, name: str, record: JsonObject, parts: list[Part]) -> None:
         model = f.text(record, "model")
         tokens = f.mapping(record, "tokens")
         answer = Message(id=name, role="assistant", parts=tuple(parts))
@@ -168,7 +168,7 @@ class GeminiCliReader(Reader):
         usage = normalise("gemini-cli", tokens) if tokens else None
         self.rows.call(name, answer, usage, model=model)
 
-    def _answer_parts(self, name: str, record: Fields) -> list[Part]:
+    def _answer_parts(self, name: str, record: JsonObject) -> list[Part]:
         """Thoughts, text and tool calls: as parts where the content holds them, else from the record's own lists."""
         content = _part_list(record.get("content"))
         reader = self._parts(name)
@@ -185,7 +185,7 @@ class GeminiCliReader(Reader):
         ]
         return parts
 
-    def _results(self, name: str, record: Fields) -> list[ToolResultPart]:
+    def _results(self, name: str, record: JsonObject) -> list[ToolResultPart]:
         """The results of a record's tool calls; media beside a result joins its content."""
         found: list[ToolResultPart] = []
         for at, call in enumerate(f.objects(record, "toolCalls")):
@@ -217,7 +217,7 @@ class GeminiCliReader(Reader):
 
     # -- records that change --
 
-    def _again(self, name: str, record: Fields) -> None:
+    def _again(self, name: str, record: JsonObject) -> None:
         """A record that was written before has changed: other tool results, masked or late, or other content."""
         rows, written = self.rows, self._records[name]
         results = _results_key(record)
@@ -251,7 +251,7 @@ class GeminiCliReader(Reader):
             del self._records[record]
         self.rows.rewind_to_last(before)
 
-    def _synchronise(self, records: list[Fields]) -> None:
+    def _synchronise(self, records: list[JsonObject]) -> None:
         """The whole conversation as it is now: what is gone was rolled back or compressed."""
         now = {f.text(record, "id"): record for record in records if f.text(record, "id")}
         order = list(self._records)
@@ -269,7 +269,7 @@ class GeminiCliReader(Reader):
             self._record(record)
         self._flush()
 
-    def _compress(self, gone: list[str], new: list[Fields]) -> None:
+    def _compress(self, gone: list[str], new: list[JsonObject]) -> None:
         rows = self.rows
         left = {message for name in gone for message in self._records.pop(name).messages}
         first = next((record for record in new if f.text(record, "type") == "user"), None)
@@ -291,14 +291,14 @@ def _masked(part: Part) -> Part:
     return part
 
 
-def _part_list(content: object) -> list[Fields]:
+def _part_list(content: object) -> list[JsonObject]:
     """Google's ``PartListUnion`` as a list of parts: text, one part, or a list of both."""
     pieces = content if isinstance(content, list) else [content]
     parts = [{"text": piece} if isinstance(piece, str) else piece for piece in pieces]
     return [part for part in parts if isinstance(part, dict)]
 
 
-def _results_key(record: Fields) -> bytes:
+def _results_key(record: JsonObject) -> bytes:
     return f.raw_json([call.get("result") for call in f.objects(record, "toolCalls")])
 
 

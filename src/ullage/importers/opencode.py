@@ -16,7 +16,7 @@ import ullage.importers.fields as f
 from ullage.codec.parts import PartMaker
 from ullage.codec.usage import normalise
 from ullage.events import Outcome, Purpose
-from ullage.importers.fields import Fields, Unusable
+from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.imported import ImportedSession, SkippedLines
 from ullage.importers.opencode_parts import CallParts, answer_part, steps_of, tool_result, user_part, wire_of
 from ullage.importers.parts import CLEARED, LogNamer
@@ -38,14 +38,14 @@ class OpenCodeSession:
 
     format: ClassVar[str] = "opencode"
 
-    def __init__(self, info: Fields) -> None:
+    def __init__(self, info: JsonObject) -> None:
         self.info = info
         self.rows = EventWriter(f.text(info, "id"), f"opencode {f.text(info, 'version')}".strip())
         self.rows.cwd = f.text(info, "directory")
         self.skips = SkippedLines()
         self.count = 0
         self.first_prompt = ""
-        self._compaction: Fields = {}
+        self._compaction: JsonObject = {}
         """The part that asks for a compaction, and its message, until the summary comes."""
         self._asked_by = ""
         self._ids: dict[str, list[str]] = {}
@@ -54,7 +54,7 @@ class OpenCodeSession:
 
     # -- messages with parts --
 
-    def message(self, info: Fields, parts: list[Fields]) -> None:
+    def message(self, info: JsonObject, parts: list[JsonObject]) -> None:
         """One message with its parts, in order."""
         self.count += 1
         rows = self.rows
@@ -68,7 +68,7 @@ class OpenCodeSession:
             case _:
                 raise Unusable("message without a role")
 
-    def _user(self, info: Fields, parts: list[Fields]) -> None:
+    def _user(self, info: JsonObject, parts: list[JsonObject]) -> None:
         rows = self.rows
         compaction = next((part for part in parts if f.text(part, "type") == "compaction"), None)
         if compaction is not None:
@@ -88,7 +88,7 @@ class OpenCodeSession:
         self.prompted(f.text(said, "text"))
         self._add(info, Message(id=name, role="user", parts=tuple(content), origin="said" if said else "injected"))
 
-    def _assistant(self, info: Fields, parts: list[Fields]) -> None:
+    def _assistant(self, info: JsonObject, parts: list[JsonObject]) -> None:
         provider = f.text(info, "providerID")
         model = f.text(info, "modelID")
         self.rows.use_model(model, wire_of(provider, model), provider)
@@ -107,7 +107,7 @@ class OpenCodeSession:
             usage = own if step.finish is None else self._tokens(step.finish)
             self._step(info, step, number, usage, "cancelled" if aborted and step.finish is None else "finished")
 
-    def _step(self, info: Fields, step: CallParts, number: int, usage: Usage | None, outcome: Outcome) -> None:
+    def _step(self, info: JsonObject, step: CallParts, number: int, usage: Usage | None, outcome: Outcome) -> None:
         """One model call of a message: its answer, then the results of its tools."""
         rows = self.rows
         name = rows.unique(f.text(info, "id") if number == 0 else f"{f.text(info, 'id')}.{number}")
@@ -127,7 +127,7 @@ class OpenCodeSession:
             self._ids.setdefault(f.text(info, "id"), []).append(name)
         self._results(info, step, name)
 
-    def _results(self, info: Fields, step: CallParts, name: str) -> None:
+    def _results(self, info: JsonObject, step: CallParts, name: str) -> None:
         label = self.rows.unique(f"{name}.results")
         results: list[Part] = []
         for part in step.parts:
@@ -158,7 +158,7 @@ class OpenCodeSession:
 
     # -- rows of one message each --
 
-    def row(self, message: Fields) -> None:
+    def row(self, message: JsonObject) -> None:
         """One row of the newer form: its ``type`` says what it is."""
         self.count += 1
         rows = self.rows
@@ -184,7 +184,7 @@ class OpenCodeSession:
             case kind:
                 raise Unusable(f"unknown kind of message: {kind[:40]}")
 
-    def _say_row(self, message: Fields) -> None:
+    def _say_row(self, message: JsonObject) -> None:
         name = self.rows.unique(f.text(message, "id"))
         make = self._maker(name)
         content: list[Part] = [make.text(f.text(message, "text"))] if f.text(message, "text") else []
@@ -195,12 +195,12 @@ class OpenCodeSession:
         self.prompted(f.text(message, "text"))
         self._add(message, Message(id=name, role="user", parts=tuple(content)))
 
-    def _text_row(self, message: Fields, role: Role, text: str) -> None:
+    def _text_row(self, message: JsonObject, role: Role, text: str) -> None:
         name = self.rows.unique(f.text(message, "id"))
         part = self._maker(name).text(text)
         self._add(message, Message(id=name, role=role, parts=(part,), origin="injected"))
 
-    def _answer_row(self, message: Fields) -> None:
+    def _answer_row(self, message: JsonObject) -> None:
         rows = self.rows
         reference = f.mapping(message, "model")
         provider, model = f.text(reference, "providerID"), f.text(reference, "id")
@@ -226,7 +226,7 @@ class OpenCodeSession:
         if results:
             self._add(message, Message(id=label, role="tool", parts=tuple(results)))
 
-    def _compaction_row(self, message: Fields) -> None:
+    def _compaction_row(self, message: JsonObject) -> None:
         rows = self.rows
         status = f.text(message, "status")
         usage = self._tokens(message)
@@ -270,7 +270,7 @@ class OpenCodeSession:
 
     # -- inside --
 
-    def _add(self, info: Fields, message: Message) -> None:
+    def _add(self, info: JsonObject, message: Message) -> None:
         self.rows.add(message)
         self._ids.setdefault(f.text(info, "id"), []).append(message.id)
 
@@ -278,7 +278,7 @@ class OpenCodeSession:
         rows = self.rows
         return PartMaker(namer=LogNamer(name), wire=rows.wire, provider=rows.provider, model=rows.model)
 
-    def _tokens(self, holder: Fields) -> Usage | None:
+    def _tokens(self, holder: JsonObject) -> Usage | None:
         tokens = f.mapping(holder, "tokens")
         if not tokens:
             return None

@@ -12,7 +12,7 @@ import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.parts import PartMaker, data_url
-from ullage.importers.fields import Fields
+from ullage.importers.fields import JsonObject
 from ullage.messages import Part, ResultContent, ToolResultPart
 from ullage.models.providers import WIRES, provider_named, vendors_of
 
@@ -27,8 +27,8 @@ INTERRUPTED = "[Tool execution was interrupted]"
 class CallParts:
     """The parts of one model call within a message, and the part that ended it."""
 
-    parts: tuple[Fields, ...]
-    finish: Fields | None
+    parts: tuple[JsonObject, ...]
+    finish: JsonObject | None
 
 
 def wire_of(provider: str, model: str) -> str:
@@ -42,9 +42,9 @@ def wire_of(provider: str, model: str) -> str:
     return served_by.wire or "chat"
 
 
-def steps_of(parts: list[Fields]) -> list[CallParts]:
+def steps_of(parts: list[JsonObject]) -> list[CallParts]:
     steps: list[CallParts] = []
-    current: list[Fields] = []
+    current: list[JsonObject] = []
     for part in parts:
         kind = f.text(part, "type")
         if kind == "step-finish":
@@ -57,7 +57,7 @@ def steps_of(parts: list[Fields]) -> list[CallParts]:
     return steps
 
 
-def user_part(make: PartMaker, part: Fields) -> Part | None:
+def user_part(make: PartMaker, part: JsonObject) -> Part | None:
     """What a user's part sends. Text files are sent as text parts of their own, so the file itself is not."""
     match f.text(part, "type"):
         case "text" if part.get("ignored") is not True:
@@ -70,14 +70,14 @@ def user_part(make: PartMaker, part: Fields) -> Part | None:
             return None
 
 
-def _file(make: PartMaker, part: Fields) -> ResultContent:
+def _file(make: PartMaker, part: JsonObject) -> ResultContent:
     url = f.text(part, "url")
     mime, data = data_url(url)
     name = f.text(part, "filename")
     return make.media(f.text(part, "mime") or mime, data=data, url="" if data else url, name=name)
 
 
-def answer_part(make: PartMaker, part: Fields) -> Part | None:
+def answer_part(make: PartMaker, part: JsonObject) -> Part | None:
     """What an answer's part sends back, in either form of the log."""
     state = f.mapping(part, "state")
     opaque = _opaque(part)
@@ -95,7 +95,7 @@ def answer_part(make: PartMaker, part: Fields) -> Part | None:
             return None
 
 
-def _opaque(part: Fields) -> Fields:
+def _opaque(part: JsonObject) -> JsonObject:
     """What the provider wants back with a part: signatures, item ids, encrypted content."""
     names = ("metadata", "providerMetadata", "native", "providerState", "provider")
     held = {name: part[name] for name in names if isinstance(part.get(name), dict) and part[name]}
@@ -113,7 +113,7 @@ def _opaque_size(value: object, key: str = "") -> int:
     return sum(_opaque_size(each, key) for each in value) if isinstance(value, list) else 0
 
 
-def tool_result(make: PartMaker, part: Fields) -> ToolResultPart:
+def tool_result(make: PartMaker, part: JsonObject) -> ToolResultPart:
     """The result of a tool, as it is sent: an unfinished one is reported as interrupted."""
     state = f.mapping(part, "state")
     status = f.text(state, "status")
@@ -137,7 +137,7 @@ def tool_result(make: PartMaker, part: Fields) -> ToolResultPart:
     )
 
 
-def _row_content(make: PartMaker, piece: Fields) -> ResultContent:
+def _row_content(make: PartMaker, piece: JsonObject) -> ResultContent:
     if f.text(piece, "type") == "text":
         return make.text(f.text(piece, "text"))
     url = f.text(piece, "url") or f.text(piece, "uri")

@@ -18,7 +18,7 @@ from ullage.codec.usage import normalise
 from ullage.envelope import DATABASE_CELL_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.importers.database import Database, StoredSession, as_text, open_database
-from ullage.importers.fields import Fields, Unusable, decode_line
+from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.imported import ImportedSession
 from ullage.importers.opencode import OpenCodeSession
 from ullage.importers.regular import read_regular
@@ -72,7 +72,7 @@ def stored_in_directory(storage: Path) -> list[tuple[Path, StoredSession]]:
     return found
 
 
-def _load(path: Path) -> Fields | None:
+def _load(path: Path) -> JsonObject | None:
     try:
         value = decode_line(read_regular(path, most=DATABASE_CELL_BYTES))
     except (UnreadableInput, Unusable):
@@ -89,7 +89,7 @@ def _children_of(path: Path, name: str) -> list[str]:
     ]
 
 
-def _finished_steps(storage: Path, session: str) -> Iterator[tuple[Fields, Fields]]:
+def _finished_steps(storage: Path, session: str) -> Iterator[tuple[JsonObject, JsonObject]]:
     for message_file in sorted((storage / "message" / session).glob("*.json")):
         message = _load(message_file) or {}
         for part_file in sorted((storage / "part" / message_file.stem).glob("*.json")):
@@ -163,7 +163,7 @@ def _updated(row: DatabaseRow) -> float:
     return f.seconds(row.get("time_updated"))
 
 
-def _info(row: DatabaseRow) -> Fields:
+def _info(row: DatabaseRow) -> JsonObject:
     """A row of ``session`` as the object that the JSON files hold."""
     info = dict(row)
     for column in ("revert", "model"):
@@ -171,7 +171,7 @@ def _info(row: DatabaseRow) -> Fields:
     return info
 
 
-def _value(text: object) -> Fields:
+def _value(text: object) -> JsonObject:
     """The JSON object in a column; an empty one for what is none."""
     if not isinstance(text, str) or not text:
         return {}
@@ -193,7 +193,7 @@ def _newer_form(database: Database, tables: set[str], session: str) -> bool:
 
 
 def _read_messages(database: Database, session: OpenCodeSession) -> None:
-    parts: dict[str, list[Fields]] = {}
+    parts: dict[str, list[JsonObject]] = {}
     for row in _select(database, "parts", session.rows.session):
         data = _value(row.get("data"))
         if data:
@@ -219,7 +219,7 @@ def _read_rows(database: Database, session: OpenCodeSession) -> None:
             session.skips.add(session.count, str(why))
 
 
-def _child_steps(database: Database, session: str) -> Iterator[tuple[Fields, Fields]]:
+def _child_steps(database: Database, session: str) -> Iterator[tuple[JsonObject, JsonObject]]:
     messages = {f.text(row, "id"): _value(row.get("data")) for row in _select(database, "messages", session)}
     for row in _select(database, "finished_steps", session):
         part = _value(row.get("data"))
@@ -230,21 +230,21 @@ def _child_steps(database: Database, session: str) -> Iterator[tuple[Fields, Fie
 # -- both --
 
 
-def _add(session: OpenCodeSession, message: Fields, parts: list[Fields]) -> None:
+def _add(session: OpenCodeSession, message: JsonObject, parts: list[JsonObject]) -> None:
     try:
         session.message(message, parts)
     except Unusable as why:
         session.skips.add(session.count, str(why))
 
 
-def _spend(session: OpenCodeSession, child: str, steps: Iterator[tuple[Fields, Fields]]) -> None:
+def _spend(session: OpenCodeSession, child: str, steps: Iterator[tuple[JsonObject, JsonObject]]) -> None:
     """The calls of a subagent: spend of this session, never in its window."""
     for number, (message, step) in enumerate(steps):
         usage = normalise("opencode-v1", f.mapping(step, "tokens"))
         session.rows.call(f"child-{child}-{number}", None, usage, purpose="child", model=f.text(message, "modelID"))
 
 
-def _stored(info: Fields, updated: object) -> StoredSession:
+def _stored(info: JsonObject, updated: object) -> StoredSession:
     return StoredSession(f.text(info, "id"), f.text(info, "title"), f.text(info, "directory"), f.seconds(updated))
 
 

@@ -16,7 +16,7 @@ import ullage.importers.fields as f
 from ullage.codec.parts import PartMaker
 from ullage.codec.usage import normalise
 from ullage.events import Outcome
-from ullage.importers.fields import Fields, Unusable
+from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogNamer
 from ullage.importers.reader import Reader
 from ullage.importers.tree import Tree
@@ -66,7 +66,7 @@ class PiReader(Reader):
         self._before: list[str] = []
         """For version 1: the message that the view ended with before each entry of the file, the header included."""
 
-    def read(self, entry: Fields) -> None:
+    def read(self, entry: JsonObject) -> None:
         kind = f.text(entry, "type")
         rows = self.rows
         rows.at = f.seconds(entry.get("timestamp")) or rows.at
@@ -84,21 +84,21 @@ class PiReader(Reader):
     def close(self) -> None:
         """Nothing is ever held back: each entry is complete."""
 
-    def _header(self, entry: Fields) -> None:
+    def _header(self, entry: JsonObject) -> None:
         rows = self.rows
         self._version = f.count(entry, "version") or 1
         rows.session = f.text(entry, "id") or rows.session
         rows.cwd = f.text(entry, "cwd")
         rows.program = f"pi (session version {self._version})"
 
-    def _follow(self, entry: Fields) -> None:
+    def _follow(self, entry: JsonObject) -> None:
         parent = f.text(entry, "parentId")
         if parent:
             self.tree.follow(parent)
         elif "parentId" in entry and self.tree.linked and f.text(entry, "id"):
             self.rows.rewind("")
 
-    def _entry(self, kind: str, entry: Fields) -> None:
+    def _entry(self, kind: str, entry: JsonObject) -> None:
         match kind:
             case "message":
                 self._message(entry, f.mapping(entry, "message"))
@@ -121,7 +121,7 @@ class PiReader(Reader):
 
     # -- messages --
 
-    def _message(self, entry: Fields, message: Fields) -> None:
+    def _message(self, entry: JsonObject, message: JsonObject) -> None:
         match f.text(message, "role"):
             case "user":
                 self._say(entry, "user", message.get("content"))
@@ -147,11 +147,11 @@ class PiReader(Reader):
         rows = self.rows
         return PartMaker(namer=LogNamer(name), wire=rows.wire, provider=rows.provider, model=rows.model)
 
-    def _name(self, entry: Fields) -> str:
+    def _name(self, entry: JsonObject) -> str:
         return self.rows.unique(f.text(entry, "id"))
 
     def _say(
-        self, entry: Fields, role: Role, content: object, *, injected: bool = False, summary: bool = False
+        self, entry: JsonObject, role: Role, content: object, *, injected: bool = False, summary: bool = False
     ) -> None:
         name = self._name(entry)
         parts = _content(self._maker(name), content)
@@ -162,7 +162,7 @@ class PiReader(Reader):
         origin: Origin = "summary" if summary else "injected" if injected else "said"
         self.rows.add(Message(id=name, role=role, parts=tuple(parts), origin=origin))
 
-    def _result(self, entry: Fields, message: Fields) -> None:
+    def _result(self, entry: JsonObject, message: JsonObject) -> None:
         name = self._name(entry)
         maker = self._maker(name)
         part = maker.result(
@@ -173,7 +173,7 @@ class PiReader(Reader):
         )
         self.rows.add(Message(id=name, role="tool", parts=(part,)))
 
-    def _answer(self, entry: Fields, message: Fields) -> None:
+    def _answer(self, entry: JsonObject, message: JsonObject) -> None:
         rows = self.rows
         wire = WIRES.get(f.text(message, "api"), f.text(message, "api") or _guessed_wire(f.text(message, "provider")))
         rows.use_model(f.text(message, "model"), wire, f.text(message, "provider"))
@@ -196,7 +196,7 @@ class PiReader(Reader):
             started=f.seconds(message.get("timestamp")),
         )
 
-    def _message_of(self, name: str, blocks: list[Fields], outcome: Outcome) -> Message | None:
+    def _message_of(self, name: str, blocks: list[JsonObject], outcome: Outcome) -> Message | None:
         """The answer as later requests send it; ``None`` when they don't."""
         maker = self._maker(name)
         if outcome == "finished":
@@ -213,7 +213,7 @@ class PiReader(Reader):
 
     # -- compaction --
 
-    def _compaction(self, entry: Fields) -> None:
+    def _compaction(self, entry: JsonObject) -> None:
         rows = self.rows
         name = self._name(entry)
         text = f"{_SUMMARY[0]}{f.text(entry, 'summary')}{_SUMMARY[1]}"
@@ -221,7 +221,7 @@ class PiReader(Reader):
         summary = Message(id=name, role="user", parts=parts, origin="summary")
         rows.compact(summary, keep=self._kept(entry), trigger="pi", before=f.count(entry, "tokensBefore"))
 
-    def _kept(self, entry: Fields) -> frozenset[str]:
+    def _kept(self, entry: JsonObject) -> frozenset[str]:
         """The messages from the first kept entry on, which need not be a message itself."""
         before = self.tree.before(f.text(entry, "firstKeptEntryId"))
         index = f.count(entry, "firstKeptEntryIndex")
@@ -244,7 +244,7 @@ def _content(maker: PartMaker, content: object) -> list[ResultContent]:
     return [_piece(maker, block) for block in blocks if isinstance(block, dict)]
 
 
-def _piece(maker: PartMaker, block: Fields) -> ResultContent:
+def _piece(maker: PartMaker, block: JsonObject) -> ResultContent:
     match f.text(block, "type"):
         case "text":
             return maker.text(f.text(block, "text"), _rest(block, "text"))
@@ -254,7 +254,7 @@ def _piece(maker: PartMaker, block: Fields) -> ResultContent:
             return maker.item(block)
 
 
-def _part(maker: PartMaker, block: Fields) -> Part:
+def _part(maker: PartMaker, block: JsonObject) -> Part:
     match f.text(block, "type"):
         case "thinking":
             redacted = block.get("redacted") is True
@@ -269,11 +269,11 @@ def _part(maker: PartMaker, block: Fields) -> Part:
             return _piece(maker, block)
 
 
-def _rest(block: Fields, *known: str) -> Fields:
+def _rest(block: JsonObject, *known: str) -> JsonObject:
     return {key: value for key, value in block.items() if key not in ("type", *known)}
 
 
-def _bash_text(message: Fields) -> str:
+def _bash_text(message: JsonObject) -> str:
     """A command the person ran, as pi tells the model of it."""
     output = f.text(message, "output")
     text = f"Ran `{f.text(message, 'command')}`\n" + (f"```\n{output}\n```" if output else "(no output)")

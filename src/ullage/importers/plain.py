@@ -21,7 +21,7 @@ import ullage.importers.fields as f
 from ullage.codec.bodies import detect_wire, read_body, read_output
 from ullage.codec.usage import dialect_for, normalise
 from ullage.errors import InvalidRequest
-from ullage.importers.fields import Fields, Unusable
+from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.reader import Reader
 from ullage.messages import Message, Request, TextPart
 from ullage.usage import Usage
@@ -37,7 +37,7 @@ class PlainReader(Reader):
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
-        self._messages: list[Fields] = []
+        self._messages: list[JsonObject] = []
         """Single messages: which wire they are for is only known from all of them."""
         self._model = ""
         self._last: Request | None = None
@@ -51,7 +51,7 @@ class PlainReader(Reader):
             return
         super().accept(entry)
 
-    def read(self, entry: Fields) -> None:
+    def read(self, entry: JsonObject) -> None:
         self.rows.at = f.seconds(entry.get("timestamp", entry.get("created_at", entry.get("created")))) or self.rows.at
         request = f.mapping(entry, "request") or f.mapping(entry, "body")
         response = f.mapping(entry, "response")
@@ -76,7 +76,7 @@ class PlainReader(Reader):
 
     # -- requests and answers --
 
-    def _exchange(self, body: Fields, response: Fields) -> None:
+    def _exchange(self, body: JsonObject, response: JsonObject) -> None:
         try:
             request = read_body(body, model=f.text(body, "model") or f.text(response, "model"))
         except InvalidRequest as why:
@@ -106,7 +106,7 @@ class PlainReader(Reader):
             self._notice(message)
         self._last = request
 
-    def _answer(self, request: Request | None, response: Fields) -> None:
+    def _answer(self, request: Request | None, response: JsonObject) -> None:
         """The answer to a request: its message, its usage, or the error that came instead."""
         rows = self.rows
         if not rows.wire:
@@ -127,7 +127,7 @@ class PlainReader(Reader):
         answer = message if message.parts and any(key in response for key in _CONTENT) else None
         rows.call(name, answer, usage, stop=_stop(response), model=model, stream=stream)
 
-    def _usage(self, response: Fields) -> Usage | None:
+    def _usage(self, response: JsonObject) -> Usage | None:
         raw = f.mapping(response, "usage") or f.mapping(response, "usageMetadata")
         rows = self.rows
         return normalise(dialect_for(rows.wire, rows.provider, rows.model), raw) if raw else None
@@ -141,7 +141,7 @@ class PlainReader(Reader):
             return
         items = any(f.text(each, "type") in _ITEM_KINDS for each in raw)
         bare = [{key: value for key, value in each.items() if key not in _BESIDE} for each in raw]
-        body: Fields = {"input" if items else "messages": bare}
+        body: JsonObject = {"input" if items else "messages": bare}
         try:
             wire = detect_wire({**body, "model": self._model, "max_tokens": 1})
             request = read_body(body, wire=wire, model=self._model)
@@ -156,7 +156,7 @@ class PlainReader(Reader):
         for message in request.messages:
             self._say(message, next(answers, {}) if message.role == "assistant" else {})
 
-    def _say(self, message: Message, raw: Fields) -> None:
+    def _say(self, message: Message, raw: JsonObject) -> None:
         rows = self.rows
         rows.at = f.seconds(raw.get("timestamp", raw.get("created_at"))) or rows.at
         if message.id in rows.messages:
@@ -179,26 +179,26 @@ _BESIDE = ("usage", "usageMetadata", "model", "timestamp", "created_at", "stop_r
 _CONTENT = ("content", "choices", "output", "candidates", "message")
 
 
-def _is_body(entry: Fields) -> bool:
+def _is_body(entry: JsonObject) -> bool:
     """Whether an object is the body of a request."""
     listed = isinstance(entry.get("messages"), list) or isinstance(entry.get("contents"), list)
     return listed or isinstance(entry.get("input"), list | str)
 
 
-def is_message(entry: Fields) -> bool:
+def is_message(entry: JsonObject) -> bool:
     """Whether an object is one message, or one item of a conversation."""
     if f.text(entry, "role") in ("system", "developer", "user", "assistant", "tool", "function", "model"):
         return any(key in entry for key in ("content", "tool_calls", "parts", "function_call", "refusal"))
     return f.text(entry, "type") in _ITEM_KINDS
 
 
-def _is_answer(entry: Fields) -> bool:
+def _is_answer(entry: JsonObject) -> bool:
     if f.text(entry, "object") in ("chat.completion", "response") or f.text(entry, "type") == "message":
         return any(key in entry for key in _ANSWER)
     return "choices" in entry or "candidates" in entry
 
 
-def _stop(response: Fields) -> str:
+def _stop(response: JsonObject) -> str:
     choice = next(iter(f.objects(response, "choices") or f.objects(response, "candidates")), response)
     reasons = (f.text(choice, key) for key in ("finish_reason", "stop_reason", "finishReason", "status"))
     return next(filter(None, reasons), "")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ullage.envelope import LOG_LINE_BYTES
 from ullage.events import Event
-from ullage.importers.fields import Fields, Unusable, decode_line
+from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.imported import ImportedSession, SkippedLines
 from ullage.importers.rows import EventWriter
 
@@ -65,7 +65,7 @@ class Reader(ABC):
         self.skips.add(self.lines, reason)
 
     @abstractmethod
-    def read(self, entry: Fields) -> None:
+    def read(self, entry: JsonObject) -> None:
         """Read one entry of the log into ``rows``. Raises ``Unusable``."""
 
     @abstractmethod

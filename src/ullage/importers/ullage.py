@@ -29,7 +29,7 @@ from ullage.events import (
     Uncompacted,
     UnknownEvent,
 )
-from ullage.importers.fields import Fields, Unusable
+from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.reader import TOO_LONG, Reader
 from ullage.messages import Message, TextPart
 
@@ -112,7 +112,7 @@ class UllageReader(Reader):
         self.close()
         return self._taken()
 
-    def read(self, entry: Fields) -> None:
+    def read(self, entry: JsonObject) -> None:
         self.line(msgspec.json.encode(entry))
 
     def close(self) -> None:

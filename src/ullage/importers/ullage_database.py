@@ -15,7 +15,7 @@ import msgspec
 import ullage.importers.fields as f
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.importers.database import Database, StoredSession, as_text, open_database, unpacked
-from ullage.importers.fields import Fields, Unusable, decode_line
+from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.importers.imported import ImportedSession
 from ullage.importers.ullage import UllageReader
 
@@ -56,17 +56,17 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
     return reader.imported([*events, *reader.settle()], str(path), len(stored) - 1)
 
 
-def _session(row: Fields) -> StoredSession:
+def _session(row: JsonObject) -> StoredSession:
     """A session's row; a column of another type is as good as empty."""
     first = _first(row.get("body"))
     return StoredSession(_text(row, "id"), _text(row, "title"), f.text(first, "cwd"), f.number(row, "changed") or 0.0)
 
 
-def _text(row: Fields, column: str) -> str:
+def _text(row: JsonObject, column: str) -> str:
     return f.text({column: as_text(row.get(column))}, column)
 
 
-def _line(session: str, row: Fields) -> bytes:
+def _line(session: str, row: JsonObject) -> bytes:
     """The event as a line of an exported file; an empty object for bytes that are none."""
     try:
         text = _unpacked(row.get("body"))
@@ -84,7 +84,7 @@ def _unpacked(body: object) -> bytes:
     return unpacked(data) if data[:1] == b"\x78" else data
 
 
-def _first(body: object) -> Fields:
+def _first(body: object) -> JsonObject:
     try:
         value: Any = decode_line(_unpacked(body))
     except (Unusable, zlib.error):

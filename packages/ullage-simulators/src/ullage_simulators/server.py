@@ -20,7 +20,7 @@ from ullage_simulators.refusal import CallRefused
 from ullage_simulators.scenario import Scenario, load
 from ullage_simulators.simulators import simulators
 from ullage_simulators.tokenizer import tokens
-from ullage_simulators.wire import Bill, CallInProgress, Memory, Route, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Memory, Route, WireSimulator
 
 if TYPE_CHECKING:
     import uvicorn
@@ -70,7 +70,7 @@ class App:
         self,
         scenario: Scenario,
         seed: int,
-        wires: Mapping[str, tuple[Wire, ...]],
+        wires: Mapping[str, tuple[WireSimulator, ...]],
         on_exchange: Callable[[Exchange], None] | None = None,
     ) -> None:
         self.memory = Memory(scenario, seed)
@@ -104,7 +104,7 @@ class App:
             self._on_exchange(self.exchanges[-1])
         await self._deliver(send, answer, faults)
 
-    def _route(self, name: str, method: str, path: str, query: Mapping[str, str]) -> tuple[Wire, Route] | None:
+    def _route(self, name: str, method: str, path: str, query: Mapping[str, str]) -> tuple[WireSimulator, Route] | None:
         for wire in self.wires.get(name, ()):
             endpoint = wire.route(method, path, query)
             if endpoint:
@@ -121,7 +121,7 @@ class App:
 
     def _answer(
         self,
-        wire: Wire,
+        wire: WireSimulator,
         endpoint: Route,
         headers: Mapping[str, str],
         query: Mapping[str, str],
@@ -159,7 +159,7 @@ class App:
             return exchange, _Answer(200, frames, wire.content_type, streams=True)
         return exchange, _Answer(refused.status, [_body(wire.error(refused))])
 
-    def _admit(self, wire: Wire, headers: Mapping[str, str], query: Mapping[str, str], raw: bytes) -> None:
+    def _admit(self, wire: WireSimulator, headers: Mapping[str, str], query: Mapping[str, str], raw: bytes) -> None:
         limit = self.memory.scenario.max_body_bytes or wire.max_body_bytes
         if len(raw) > limit:
             raise wire.refuse("body_too_large", limit=limit, size=len(raw))
@@ -169,7 +169,7 @@ class App:
         if wanted and key != wanted:
             raise wire.refuse("key_wrong", key=f"{key[:4]}{'*' * max(len(key) - 8, 4)}{key[-4:]}")
 
-    def _models(self, wire: Wire, endpoint: Route) -> _Answer:
+    def _models(self, wire: WireSimulator, endpoint: Route) -> _Answer:
         models = [model for model in self.memory.scenario.models if model.family == wire.family]
         if endpoint.model:
             models = [model for model in models if model.name == endpoint.model]
@@ -179,7 +179,7 @@ class App:
 
     def _call(
         self,
-        wire: Wire,
+        wire: WireSimulator,
         endpoint: Route,
         headers: Mapping[str, str],
         body: dict[str, Any],
@@ -192,7 +192,7 @@ class App:
             raise wire.refuse("model_unknown", model=name)
         return CallInProgress(self.memory, endpoint, headers, body, model, self.memory.numbers(model), stream, number)
 
-    def _generate(self, wire: Wire, call: CallInProgress, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
+    def _generate(self, wire: WireSimulator, call: CallInProgress, faults: tuple[Fault, ...]) -> tuple[Bill, _Answer]:
         prompt = _understood(wire, call)
         counted = count(prompt, call.model, call.drawn, stream=call.stream)
         wire.fit(call, counted)
@@ -257,7 +257,7 @@ class App:
             return
 
 
-def _understood(wire: Wire, call: CallInProgress) -> PromptPieces:
+def _understood(wire: WireSimulator, call: CallInProgress) -> PromptPieces:
     """The request in pieces, after all checks."""
     try:
         wire.check(call)

@@ -7,10 +7,10 @@ from ullage_simulators.chat.simulator import Chat
 from ullage_simulators.chat.variants import VARIANTS
 from ullage_simulators.gemini.simulator import Gemini
 from ullage_simulators.responses.simulator import Responses
-from ullage_simulators.wire import Wire
+from ullage_simulators.wire import WireSimulator
 
 
-def simulators() -> dict[str, tuple[Wire, ...]]:
+def simulators() -> dict[str, tuple[WireSimulator, ...]]:
     """One of each. ``openai`` serves Responses and Chat; the other names are Chat as others speak it."""
     chats = {name: (Chat(variant),) for name, variant in VARIANTS.items()}
     return {"anthropic": (Anthropic(),), **chats, "openai": (Responses(), *chats["openai"]), "gemini": (Gemini(),)}

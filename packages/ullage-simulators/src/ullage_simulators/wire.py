@@ -93,7 +93,7 @@ class CallInProgress:
     dropped: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Wire(ABC):
+class WireSimulator(ABC):
     """One provider's simulator. ``name`` is the first part of its paths, ``family`` that of its models."""
 
     name: str

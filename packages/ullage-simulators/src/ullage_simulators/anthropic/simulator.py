@@ -16,7 +16,7 @@ from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
-from ullage_simulators.wire import Bill, CallInProgress, Route, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
 
 _TROUBLE = {
     429: ("rate_limit_error", "This request would exceed your organization's rate limit of 50 requests per minute."),
@@ -27,7 +27,7 @@ _TROUBLE = {
 """https://platform.claude.com/docs/en/api/errors"""
 
 
-class Anthropic(Wire):
+class Anthropic(WireSimulator):
     name = "anthropic"
     family = "anthropic"
     rules: Mapping[str, Rule] = RULES

@@ -18,10 +18,10 @@ from ullage_simulators.openai_rules import models as openai_models
 from ullage_simulators.openai_rules import trouble as openai_trouble
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused
-from ullage_simulators.wire import Bill, CallInProgress, Route, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
 
 
-class Chat(Wire):
+class Chat(WireSimulator):
     family = "openai"
     unknown = UNKNOWN
 

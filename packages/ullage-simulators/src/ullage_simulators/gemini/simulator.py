@@ -16,7 +16,7 @@ from ullage_simulators.gemini.stream import UNKNOWN, events, response
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
-from ullage_simulators.wire import Bill, CallInProgress, Route, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
 
 _METHOD = re.compile(r"/v1(?:beta|alpha)?/models/(?P<model>[^/:]+):(?P<method>\w+)")
 _LIST = re.compile(r"/v1(?:beta|alpha)?/models(?:/(?P<model>[^/:]+))?")
@@ -31,7 +31,7 @@ _TROUBLE = {
 """https://ai.google.dev/gemini-api/docs/troubleshooting"""
 
 
-class Gemini(Wire):
+class Gemini(WireSimulator):
     name = "gemini"
     family = "gemini"
     rules: Mapping[str, Rule] = RULES

@@ -19,10 +19,10 @@ from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
 from ullage_simulators.responses.checks import check_items, check_shape, complete
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.responses.stream import UNKNOWN, events, failed, response
-from ullage_simulators.wire import Bill, CallInProgress, Route, Wire
+from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
 
 
-class Responses(Wire):
+class Responses(WireSimulator):
     name = "openai"
     family = "openai"
     rules: Mapping[str, Rule] = RULES
