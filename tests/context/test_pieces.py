@@ -3,8 +3,8 @@ from hypothesis import strategies as st
 
 from tests.context.sessions import fold_of, turns, words
 from tests.meter.session import said
-from ullage.context.pieces import pieces_of
 from ullage.context.situation import Situation
+from ullage.context.summary import pieces_of
 from ullage.messages import Message, TextPart
 
 

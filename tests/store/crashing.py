@@ -22,13 +22,13 @@ from ullage.encoding import encode
 from ullage.errors import UllageError
 from ullage.events import CallEnded, CancelAsked, Event, MessageAdded, Queued, QueueEdited, QueueLeft, TurnStarted
 from ullage.store.drafts import read_drafts
-from ullage.store.head import session_head
 from ullage.store.leases import new_owner
 from ullage.store.ledger import read
 from ullage.store.opening import open_for_writing
 from ullage.store.queue import pending
 from ullage.store.sqlite import SqliteStore
 from ullage.store.store import DraftPiece
+from ullage.store.transaction import session_head
 
 ROUNDS_A_FILE = 25
 BATCH = 3

@@ -12,7 +12,7 @@ from ullage.events import TurnStarted
 from ullage.store import opening
 from ullage.store.opening import APPLICATION, VERSION, bring_up_to_date, open_for_writing
 from ullage.store.sqlite import SqliteStore
-from ullage.store.statements import migrations, schema
+from ullage.store.transaction import migrations, schema
 
 
 def described(database: sqlite3.Connection) -> list[tuple[object, ...]]:
@@ -120,7 +120,7 @@ import asyncio, os, pathlib, sys
 from ullage.errors import StoreUnavailable
 from ullage.events import TurnStarted
 from ullage.store.sqlite import SqliteStore
-from ullage.store.statements import schema, statements
+from ullage.store.transaction import schema, statements
 async def main():
     statements(), schema()
     if os.getuid() == 0:

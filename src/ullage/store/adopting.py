@@ -11,11 +11,10 @@ from ullage.agent.copies import CopiedSession, Keep
 from ullage.errors import StoreUnavailable
 from ullage.events import Imported, QueueLeft
 from ullage.store.failures import failure
-from ullage.store.head import session_head
 from ullage.store.ledger import read, write
 from ullage.store.opening import bring_up_to_date, connect, schema_of, set_mark, tables_of, version_of
 from ullage.store.ownership import mark_of
-from ullage.store.transaction import Transaction
+from ullage.store.transaction import Transaction, session_head
 
 
 class AdoptedSession(NamedTuple):

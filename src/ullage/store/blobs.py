@@ -6,9 +6,7 @@ import sqlite3
 from hashlib import sha256
 
 from ullage.errors import SessionNotFound
-from ullage.store.head import SessionHead
-from ullage.store.statements import statements
-from ullage.store.transaction import Transaction
+from ullage.store.transaction import SessionHead, Transaction, statements
 
 
 def handle_of(data: bytes) -> str:

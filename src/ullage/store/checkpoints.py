@@ -6,11 +6,9 @@ import sqlite3
 import zlib
 from typing import NamedTuple
 
-from ullage.store.head import SessionHead
 from ullage.store.rows import LEVEL
-from ullage.store.statements import statements
 from ullage.store.store import Checkpoint
-from ullage.store.transaction import Transaction
+from ullage.store.transaction import SessionHead, Transaction, statements
 
 
 class PackedCheckpoint(NamedTuple):

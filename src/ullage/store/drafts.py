@@ -12,11 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.errors import LedgerError
-from ullage.store.head import SessionHead
 from ullage.store.rows import pack, unpack
-from ullage.store.statements import statements
 from ullage.store.store import DraftPiece
-from ullage.store.transaction import Change, Transaction
+from ullage.store.transaction import Change, SessionHead, Transaction, statements
 
 log = logging.getLogger("ullage.store")
 

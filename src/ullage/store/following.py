@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from ullage.events import Event
 from ullage.store.drafts import DraftRow, read_drafts
-from ullage.store.head import SessionHead, session_head
 from ullage.store.ledger import read
 from ullage.store.store import DraftPiece
-from ullage.store.transaction import Change
+from ullage.store.transaction import Change, SessionHead, session_head
 
 MOST_READ = 1_000
 """The most events that one read loads, so that a long ledger is not in memory as a whole."""

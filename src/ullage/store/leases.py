@@ -12,9 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from ullage.errors import LeaseLost, SessionBusy
-from ullage.store.head import SessionHead, session_head
 from ullage.store.store import Lease
-from ullage.store.transaction import Change, Transaction
+from ullage.store.transaction import Change, SessionHead, Transaction, session_head
 
 _PROC = Path("/proc")
 _ENDED = "ended"

@@ -18,12 +18,10 @@ from ullage.events import (
     SessionStarted,
 )
 from ullage.messages import Message, TextPart
-from ullage.store.head import SessionHead, session_head
 from ullage.store.queue import follow_queue
 from ullage.store.rows import EventRow, number, to_event, to_row
-from ullage.store.statements import statements
 from ullage.store.store import SessionRow
-from ullage.store.transaction import Change, Transaction
+from ullage.store.transaction import Change, SessionHead, Transaction, session_head, statements
 
 TITLE_LENGTH = 80
 

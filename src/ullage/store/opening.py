@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from ullage.errors import StoreUnavailable
 from ullage.store.failures import ReadOnlyStore, failure, primary_code, unusable
-from ullage.store.statements import migrations, schema
+from ullage.store.transaction import migrations, schema
 
 VERSION = 2
 """Of the schema, as ``PRAGMA user_version`` has it."""

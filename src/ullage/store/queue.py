@@ -8,11 +8,9 @@ from typing import NamedTuple
 from ullage.errors import CommandRefused, WrongType
 from ullage.events import Event, Queued, QueueEdited, QueueLeft
 from ullage.messages import Message
-from ullage.store.head import SessionHead
 from ullage.store.rows import EventRow, is_message, to_event
-from ullage.store.statements import statements
 from ullage.store.store import QueueKind, QueueState, Receipt
-from ullage.store.transaction import Transaction
+from ullage.store.transaction import SessionHead, Transaction, statements
 
 
 class Queueing(NamedTuple):

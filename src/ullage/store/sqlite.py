@@ -22,12 +22,10 @@ from ullage.store.changes import Subscription, Watchers
 from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_checkpoint
 from ullage.store.failures import UNREADABLE, ReadOnlyStore, damaged, failure
 from ullage.store.following import Follower, look
-from ullage.store.fork import copy_session, resting_of
-from ullage.store.head import session_head
 from ullage.store.opening import open_for_reading
-from ullage.store.retention import delete, delete_unchanged
 from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow
-from ullage.store.transaction import Transaction
+from ullage.store.transaction import Transaction, session_head
+from ullage.store.whole_sessions import copy_session, delete, delete_unchanged, resting_of
 from ullage.store.writer import WriterThread
 
 T = TypeVar("T")

@@ -24,8 +24,7 @@ from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.failures import UNREADABLE, damaged, failure, primary_code
 from ullage.store.opening import open_for_writing
 from ullage.store.ownership import SECRET, mark_of
-from ullage.store.statements import statements
-from ullage.store.transaction import Change, Transaction
+from ullage.store.transaction import Change, Transaction, statements
 
 log = logging.getLogger("ullage.store")
 

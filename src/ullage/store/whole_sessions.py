@@ -1,6 +1,6 @@
-"""A new session that begins as a copy of another.
+"""Copies and deletes whole sessions.
 
-The fork is a copy, not a reference: either session can be deleted without the other.
+A fork is a copy, not a reference: either session can be deleted without the other.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import sqlite3
 from ullage.agent.copies import CopiedSession, CopyClosure, Keep
 from ullage.errors import LedgerError
 from ullage.events import Event, Forked, QueueLeft
-from ullage.store.head import session_head
+from ullage.store.leases import busy, holder
 from ullage.store.ledger import create, read, write
-from ullage.store.statements import statements
-from ullage.store.transaction import Transaction
+from ullage.store.transaction import Change, SessionHead, Transaction, session_head, statements
+
+_OF_A_SESSION = ("delete_queue", "delete_drafts", "delete_checkpoint", "delete_kept", "delete_events", "delete_session")
 
 
 def resting_of(database: sqlite3.Connection, origin: str, through: int, keep: Keep) -> CopyClosure:
@@ -39,3 +40,28 @@ def copy_session(work: Transaction, origin: str, session: str, through: int, res
     added += [*resting.events, Forked(origin=origin, through=through, dropped=resting.dropped)]
     place = target._replace(seq=through, title=source.title, model=source.model)
     return write(work, place, added, strict=False)
+
+
+def delete(work: Transaction, where: SessionHead) -> None:
+    """Delete a session and the kept bytes that no other session has. Raises ``SessionBusy``."""
+    if holder(where):
+        raise busy(where)
+    orphans = work.run("orphans_of", where.key).fetchall()
+    for name in _OF_A_SESSION:
+        work.run(name, where.key)
+    work.database.executemany("DELETE FROM blobs WHERE key = ?", orphans)
+    work.changes.append(Change(where.session))
+
+
+def delete_unchanged(work: Transaction, age_s: float, most: int) -> list[str]:
+    """Delete at most ``most`` sessions without a driver that did not change for ``age_s``; returns their ids."""
+    before = work.run("now").fetchone()[0] - age_s
+    gone = []
+    for (session,) in work.run("unchanged_since", before).fetchall():
+        where = session_head(work.database, session)
+        if not holder(where):
+            delete(work, where)
+            gone.append(session)
+        if len(gone) >= most:
+            break
+    return gone
