@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.codec.streams import HOSTS, request, user
 from ullage.codec.blocks import Block, Blocks, Encoded, Options, Sending, json_object
 from ullage.codec.history import encode
+from ullage.codec.wires import target_of
 from ullage.errors import InvalidRequest
 from ullage.messages import Message, ProviderData, Request, SystemBlock, TextPart, Tool
 
@@ -69,7 +70,7 @@ def data(*, wire: str, provider: str, model: str) -> ProviderData:
 
 
 def sending() -> Sending:
-    return Sending.of(request("responses"), Options())
+    return Sending(request("responses"), target_of(request("responses")), Options())
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,12 @@ import pytest
 from tests.codec.streams import request
 from ullage.codec.blocks import Blocks, Options, Sending
 from ullage.codec.media import Held, locate, named_text, stand_in
+from ullage.codec.wires import target_of
 from ullage.messages import FilePart, ImagePart
 
-SENDING = Sending.of(request("chat"), Options(media={"blake2b:1": b"hi", "https://x/y": b"cached"}))
+SENDING = Sending(
+    request("chat"), target_of(request("chat")), Options(media={"blake2b:1": b"hi", "https://x/y": b"cached"})
+)
 
 
 @pytest.mark.parametrize(

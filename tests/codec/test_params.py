@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from tests.codec.streams import HOSTS, request, user
 from ullage.codec.blocks import Options
 from ullage.codec.history import encode, encode_count
-from ullage.codec.params import UNKNOWN, WIRES, owned_in, split, unowned
+from ullage.codec.params import UNKNOWN, owned_in, split, unowned
 from ullage.codec.repair import repair
+from ullage.codec.wires import WIRES
 from ullage.messages import Request, SystemBlock, Tool
 
 JSON = st.recursive(
@@ -22,8 +23,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
     max_leaves=5,
 )
-OWNED = sorted({name for lists in WIRES.values() for name in lists.owned})
-OPEN = sorted({name for lists in WIRES.values() for name in lists.open})
+OWNED = sorted({name for wire in WIRES.values() for name in wire.params.owned})
+OPEN = sorted({name for wire in WIRES.values() for name in wire.params.open})
 SPELLINGS = st.sampled_from([str, str.upper, str.title, lambda name: f"_{name}", lambda name: name.replace("I", "_i")])
 NAMES = st.builds(lambda spell, name: spell(name), SPELLINGS, st.sampled_from([*OWNED, *OPEN])) | st.text(max_size=8)
 PARAMS = st.dictionaries(NAMES, JSON, max_size=6)
@@ -54,7 +55,7 @@ def test_no_params_change_a_field_that_the_encoder_makes(
         assert (given_.path, given_.headers, given_.blocks) == (plain.path, plain.headers, plain.blocks)
         before, after = json.loads(plain.content), json.loads(given_.content)
         before, after = before.get("generateContentRequest", before), after.get("generateContentRequest", after)
-        owned = {folded(name) for name in WIRES[wire].owned}
+        owned = {folded(name) for name in WIRES[wire].params.owned}
         assert {name: one for name, one in after.items() if folded(name) in owned} == {
             name: one for name, one in before.items() if folded(name) in owned
         }
@@ -64,7 +65,7 @@ def test_no_params_change_a_field_that_the_encoder_makes(
 @given(params=PARAMS)
 def test_what_is_open_is_in_the_lists_and_nothing_is_lost_or_invented(wire: str, params: dict[str, object]) -> None:
     kept, beyond = split(params, wire)
-    assert kept.keys() <= WIRES[wire].open.keys()
+    assert kept.keys() <= WIRES[wire].params.open.keys()
     assert all(name in kept or name in beyond for name in params)
     assert split(kept, wire) == (kept, ())
     assert not owned_in(kept, wire)

@@ -14,7 +14,7 @@ from tests.tiers import examples
 from ullage.codec.repair import Repairing, is_plain, repair
 from ullage.codec.repair_notes import Notes
 from ullage.codec.repair_reasoning import sound_parts
-from ullage.codec.repair_targets import target_of
+from ullage.codec.wires import target_of
 from ullage.messages import (
     Message,
     ReasoningPart,

@@ -3,8 +3,8 @@
 from tests.codec.test_repair import call, request, result, user
 from ullage.codec.repair import repair
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import target_of
 from ullage.codec.repair_turns import continued, is_paused
+from ullage.codec.wires import target_of
 from ullage.messages import Message, ProviderItem, TextPart
 
 NEW = ("messages", "anthropic", "claude-opus-4-6")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.codec.streams import HOSTS, request, user
 from ullage.codec.blocks import PLAIN, CacheMarks, MessageWriter, Options, Sending
 from ullage.codec.history import History, SeenMedia, encode
-from ullage.codec.wires import wire_named
+from ullage.codec.wires import target_of, wire_named
 from ullage.messages import (
     ImagePart,
     Message,
@@ -44,7 +44,7 @@ def result(name: str, call_id: str) -> Message:
 
 
 def added(writer: MessageWriter, given: Request, *new: Message) -> bool:
-    return writer.add(Sending.of(given, PLAIN), new)
+    return writer.add(Sending(given, target_of(given), PLAIN), new)
 
 
 def grows(given: Request, options: Options = PLAIN) -> None:

@@ -26,7 +26,7 @@ EXCEPTIONS = {
     "meter/opening.py": "groups of models",
     "codec/dialects.py": "names of dialects, which often are those of the first who spoke them",
     "codec/overflow.py": "who says an overflow in these words, for the documentation",
-    "codec/repair_targets.py": "families of models",
+    "codec/wires/chat/rules.py": "families of models",
     # the vocabulary of another program, or of this one's command line
     "importers/opencode_parts.py": "which of OpenCode's providers are gateways there",
     "importers/pi.py": "pi's own names of APIs",

@@ -1,5 +1,5 @@
 from tests.house.pages import ROOT
-from ullage.codec.params import WIRES
+from ullage.codec.wires import WIRES
 from ullage.runtime.settings import KEYS
 from ullage.runtime.settings_table import authority_table, params_table, table
 
@@ -28,4 +28,6 @@ def test_every_setting_has_one_row_in_the_table_of_authority() -> None:
 
 
 def test_every_wire_names_where_its_fields_are_documented() -> None:
-    assert all(lists.source.startswith("https://") and lists.open and lists.owned for lists in WIRES.values())
+    assert all(
+        wire.params.source.startswith("https://") and wire.params.open and wire.params.owned for wire in WIRES.values()
+    )

@@ -10,9 +10,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from ullage.codec.params import unowned
 from ullage.codec.raw import Fields, fields_of, parse
-from ullage.codec.repair_targets import Target, target_of
+from ullage.codec.repair_targets import Target
 from ullage.messages import Message, ProviderData, ReasoningPart, Request, Tool, ToolResultPart
 from ullage.reasoning import is_native, same_house
 
@@ -179,10 +178,6 @@ class Sending:
     target: Target
     options: Options
 
-    @classmethod
-    def of(cls, request: Request, options: Options) -> Sending:
-        return cls(request, target_of(request), options)
-
     def fields(self, data: ProviderData | None) -> dict[str, Any]:
         """A part's own fields, as the bytes they came in: all that the target can read."""
         if data is None or not same_house(data, self.target):
@@ -244,11 +239,6 @@ def is_whole(tool: Tool) -> bool:
 def drop(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields without these."""
     return {name: raw for name, raw in fields.items() if name not in names}
-
-
-def params_of(request: Request) -> Mapping[str, object]:
-    """The request's params without the fields that the encoder of its wire makes itself, whoever set them."""
-    return unowned(request.params, request.wire)
 
 
 def merged(params: Mapping[str, object], said: Iterable[tuple[str, object]]) -> dict[str, object]:

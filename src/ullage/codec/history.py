@@ -18,8 +18,8 @@ import msgspec
 
 from ullage.codec.blocks import PLAIN, Encoded, MessageWriter, Options, Sending
 from ullage.codec.repair import EVERYTHING, Repaired, Repairing
-from ullage.codec.repair_targets import Target, target_of
-from ullage.codec.wires import wire_named
+from ullage.codec.repair_targets import Target
+from ullage.codec.wires import target_of, wire_named
 from ullage.messages import Message, Request
 from ullage.reasoning import ReasoningPolicy
 
@@ -129,7 +129,7 @@ def encode_count(request: Request, *, options: Options = PLAIN) -> Encoded | Non
 def _in_one_piece(request: Request, options: Options) -> Encoded:
     bare = _without_messages(request)
     writer = wire_named(request.wire).writer()
-    writer.add(Sending.of(bare, options), request.messages)
+    writer.add(Sending(bare, target_of(bare), options), request.messages)
     return _joined(_framed(bare, options), writer, options).encoded
 
 
@@ -243,7 +243,7 @@ class _Frame(NamedTuple):
 
 def _framed(bare: Request, options: Options) -> _Frame:
     wire = wire_named(bare.wire)
-    head = wire.head(bare, options)
+    head = wire.head(Sending(bare, target_of(bare), options))
     field = wire.field
     before: dict[str, object] = {}
     after: dict[str, object] = {}

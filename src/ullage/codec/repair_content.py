@@ -119,7 +119,7 @@ def _text(part: TextPart, message: str, target: Target, notes: Notes) -> TextPar
         part = replace(part, text=text)
     if part.text and (target.blank_text or not part.text.isspace()):
         return part
-    if not part.text and part.provider is not None and target.wire == "generateContent":
+    if not part.text and part.provider is not None and target.signed_text:
         return part  # an empty text may carry the answer's signature
     notes.add("empty", message, part.id, "empty text left out")
     return None

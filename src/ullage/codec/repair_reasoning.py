@@ -101,7 +101,7 @@ def _is_sendable(part: ReasoningPart, message: Message, target: Target, *, store
         return False
     signed = text_field(fields, "signature") or text_field(fields, "data")
     sealed = text_field(fields, "encrypted_content") or (stored and text_field(fields, "id"))
-    named = bool(fields) or target.wire != "chat"  # Chat has many fields for it: one that names none goes nowhere
+    named = bool(fields) or not target.named_reasoning  # Chat has many fields for it: one that names none goes nowhere
     if not named or (target.signed_thinking and not signed) or (target.sealed_reasoning and not sealed):
         notes.add("partial_reasoning", message.id, part.id, "unfinished reasoning left out")
         return False

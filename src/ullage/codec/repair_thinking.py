@@ -26,7 +26,7 @@ def thinking_in(params: Mapping[str, object], begun: Message | None, target: Tar
 
 def _is_asked_for(params: Mapping[str, object], target: Target) -> bool:
     given = params.get("thinking")
-    return target.wire == "messages" and isinstance(given, Mapping) and given.get("type") == "enabled"
+    return target.thinking_from_begin and isinstance(given, Mapping) and given.get("type") == "enabled"
 
 
 class ToolLoop:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ullage.codec.blocks import Encoded, MessageWriter, Options
+from ullage.codec.blocks import Encoded, MessageWriter, Options, Sending
 from ullage.codec.draft import Draft
 from ullage.codec.parts import PartMaker
+from ullage.codec.repair_targets import Target
 from ullage.codec.stream import Answer, ServerEvent, StreamEvent
+from ullage.codec.wire_params import WireParams
 from ullage.messages import Message, Request
 
 __all__ = ["Decoder", "Wire", "WireReader"]
@@ -84,13 +86,16 @@ def _unsettled(request: Request, options: Options) -> tuple[Request, Options]:
 class Wire:
     """How one wire is spoken. ``field`` of a body holds the messages; ``head`` writes all but them, ``writer`` them.
 
+    ``target`` gives the rules of a request by wire, provider, model and mode of thinking.
     ``count`` makes the call that counts an encoded request. ``settle`` puts those options among a request's parameters
     that the validator has to see before it is encoded. ``model_prefix`` may stand before a model's name in a body.
     """
 
     name: str
     field: str
-    head: Callable[[Request, Options], Encoded]
+    params: WireParams
+    target: Callable[[str, str, str, str], Target]
+    head: Callable[[Sending], Encoded]
     writer: Callable[[], MessageWriter]
     decoder: Callable[[Draft], Decoder]
     reader: WireReader

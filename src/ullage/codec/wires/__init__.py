@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
+from ullage.codec.repair_targets import Target
 from ullage.codec.wire import Wire
 from ullage.codec.wires import anthropic, chat, gemini, responses
 from ullage.errors import InvalidRequest
+from ullage.messages import Request
 
-__all__ = ["WIRES", "wire_named"]
+__all__ = ["WIRES", "target_of", "wire_named"]
 
 _LISTED: Final = (gemini.WIRE, anthropic.WIRE, chat.WIRE, responses.WIRE)
 
@@ -23,3 +26,15 @@ def wire_named(name: str) -> Wire:
     if wire is None:
         raise InvalidRequest(f"There is no codec for the wire {name!r}; there is one for {', '.join(WIRES)}.")
     return wire
+
+
+def target_of(request: Request) -> Target:
+    """The rules that this request has to keep; those of Chat on a wire that has no codec."""
+    thinking = request.params.get("thinking")
+    mode = thinking.get("type") if isinstance(thinking, Mapping) else None
+    return _target(request.wire, request.provider, request.model, mode if isinstance(mode, str) else "")
+
+
+@lru_cache(maxsize=256)
+def _target(wire: str, provider: str, model: str, thinking: str) -> Target:
+    return WIRES.get(wire, chat.WIRE).target(wire, provider, model, thinking)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.wire import Wire
-from ullage.codec.wires.anthropic import decode, encode, read
+from ullage.codec.wires.anthropic import decode, encode, read, rules
 
 WIRE: Final = Wire(
     name="messages",
     field="messages",
+    params=rules.PARAMS,
+    target=rules.target,
     head=encode.encode_head,
     writer=encode.Writer,
     decoder=decode.AnthropicDecoder,

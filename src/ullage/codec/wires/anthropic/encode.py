@@ -25,10 +25,10 @@ from ullage.codec.blocks import (
     json_object,
     merged,
     nested,
-    params_of,
     wire_message,
 )
 from ullage.codec.media import Held, locate, named_text, stand_in
+from ullage.codec.wires.anthropic.rules import PARAMS
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -62,14 +62,14 @@ Block = dict[str, Any] | msgspec.Raw
 """A content block to be; one that goes out as it came is bytes already."""
 
 
-def encode_head(request: Request, options: Options) -> Encoded:
+def encode_head(sending: Sending) -> Encoded:
     """One Messages call without its messages."""
-    blocks = Blocks()
-    body = _body(request, options, blocks)
+    request, options, blocks = sending.request, sending.options, Blocks()
+    body = _body(sending, blocks)
     said: list[tuple[str, object]] = [("max_tokens", options.max_output), ("temperature", options.temperature)]
     if options.effort is not None:
         said.append(("output_config", {**nested(request.params, "output_config"), "effort": options.effort}))
-    params = merged({"max_tokens": MAX_OUTPUT, **params_of(request)}, said)
+    params = merged({"max_tokens": MAX_OUTPUT, **PARAMS.unowned(request.params)}, said)
     if request.stream:
         params["stream"] = True
     return Encoded("/messages", _headers(options), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
@@ -92,7 +92,7 @@ def settle(request: Request, options: Options) -> tuple[Request, Options]:
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
     """The ``count_tokens`` call for an encoded request."""
     body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
-    params = {name: value for name, value in params_of(request).items() if name not in _UNCOUNTED}
+    params = {name: value for name, value in PARAMS.unowned(request.params).items() if name not in _UNCOUNTED}
     return encoded._replace(path="/messages/count_tokens", body={**body, **params})
 
 
@@ -101,8 +101,8 @@ def _headers(options: Options) -> dict[str, str]:
     return {**headers, "anthropic-beta": ",".join(options.betas)} if options.betas else headers
 
 
-def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, object]:
-    sending = Sending.of(request, options)
+def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:
+    request, options = sending.request, sending.options
     system = [_system(sending, block) for block in request.system if block.text]
     tools = [tool for one in request.tools if (tool := _tool(one, blocks)) is not None]
     written_system = [blocks.add("system", block) for block in system]

@@ -23,10 +23,10 @@ from ullage.codec.blocks import (
     is_whole,
     merged,
     nested,
-    params_of,
     text_in,
 )
 from ullage.codec.media import locate, named_text, stand_in
+from ullage.codec.wires.chat.rules import PARAMS
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -46,16 +46,15 @@ _HEADERS: Final = {"content-type": "application/json"}
 _THOUGHT: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
 
-def encode_head(request: Request, options: Options) -> Encoded:
+def encode_head(sending: Sending) -> Encoded:
     """One Chat call with no messages but the system prompt."""
-    blocks = Blocks()
-    sending = Sending.of(request, options)
+    request, options, blocks = sending.request, sending.options, Blocks()
     messages = [blocks.add("system", one) for one in _system(sending)]
     tools = [blocks.add("tool", _tool(tool)) for tool in request.tools]
     body: dict[str, object] = {"model": request.model, "messages": messages}
     if tools:
         body["tools"] = tools
-    params = merged(params_of(request), _said(request, options, blocks))
+    params = merged(PARAMS.unowned(request.params), _said(request, options, blocks))
     if request.stream:
         params["stream"] = True
         if options.include_usage:

@@ -23,12 +23,12 @@ from ullage.codec.blocks import (
     json_object,
     merged,
     nested,
-    params_of,
     result_ids,
     wire_message,
 )
 from ullage.codec.media import Held, locate, named_text, stand_in
 from ullage.codec.raw import parse
+from ullage.codec.wires.gemini.rules import PARAMS
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -57,9 +57,9 @@ _SHOWS_RESULTS: Final = re.compile(r"gemini-([3-9]|\d\d)")
 """Models that take media inside a result: https://ai.google.dev/gemini-api/docs/function-calling#multimodal"""
 
 
-def encode_head(request: Request, options: Options) -> Encoded:
+def encode_head(sending: Sending) -> Encoded:
     """One generateContent call without its contents; the model stands in the path."""
-    blocks = Blocks()
+    request, options, blocks = sending.request, sending.options, Blocks()
     body = _body(request, options, blocks)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
     return Encoded(f"/{_name(request)}:{method}", dict(_HEADERS), body, tuple(blocks.made), tuple(blocks.unsent))
@@ -89,7 +89,7 @@ def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, objec
         body["systemInstruction"] = {"parts": system}
     if tools:
         body["tools"] = tools
-    return merged({**body, **params_of(request)}, [("generationConfig", _generation(request, options))])
+    return merged({**body, **PARAMS.unowned(request.params)}, [("generationConfig", _generation(request, options))])
 
 
 class _Turn(NamedTuple):

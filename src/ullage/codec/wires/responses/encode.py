@@ -17,18 +17,17 @@ from ullage.codec.blocks import (
     Blocks,
     Encoded,
     MessageWriter,
-    Options,
     Sending,
     drop,
     is_true,
     is_whole,
     merged,
     nested,
-    params_of,
     result_ids,
     text_in,
 )
 from ullage.codec.media import locate, named_text, stand_in
+from ullage.codec.wires.responses.rules import PARAMS
 from ullage.messages import (
     FilePart,
     ImagePart,
@@ -54,10 +53,10 @@ _ENCRYPTED: Final = "reasoning.encrypted_content"
 Item = dict[str, Any] | msgspec.Raw
 
 
-def encode_head(request: Request, options: Options) -> Encoded:
+def encode_head(sending: Sending) -> Encoded:
     """One Responses call with no items but those of the system prompt."""
-    blocks = Blocks()
-    body = _body(request, options, blocks)
+    request, options, blocks = sending.request, sending.options, Blocks()
+    body = _body(sending, blocks)
     said: list[tuple[str, object]] = [
         ("max_output_tokens", options.max_output),
         ("temperature", options.temperature),
@@ -66,7 +65,7 @@ def encode_head(request: Request, options: Options) -> Encoded:
         said.append(("reasoning", {**nested(request.params, "reasoning"), "effort": options.effort}))
     if options.thinking_budget is not None:
         blocks.miss("thinking_budget")
-    params = merged(params_of(request), said)
+    params = merged(PARAMS.unowned(request.params), said)
     if options.stateless and not request.chained:
         params["store"] = False
         included = params.get("include")
@@ -80,15 +79,15 @@ def encode_head(request: Request, options: Options) -> Encoded:
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
     """The ``input_tokens`` call for an encoded request."""
     body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
-    params = {name: value for name, value in params_of(request).items() if name in _COUNTED}
+    params = {name: value for name, value in PARAMS.unowned(request.params).items() if name in _COUNTED}
     return encoded._replace(path="/responses/input_tokens", body={**body, **params})
 
 
 _HEADERS: Final = {"content-type": "application/json"}
 
 
-def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, object]:
-    sending = Sending.of(request, options)
+def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:
+    request = sending.request
     body: dict[str, object] = {"model": request.model}
     plain: list[str] = []
     items: list[msgspec.Raw] = []
