@@ -1,7 +1,7 @@
-"""Whether foreign JSON is within its limits, told before anything that recurses or allocates reads it.
+"""Checks that foreign JSON is within its limits, before any code that recurses or allocates reads it.
 
-Every place where foreign JSON enters asks here first. Behind it no value is nested deeper than ``JSON_DEPTH``, so
-functions may walk it recursively.
+Every function that takes in foreign JSON checks it here first. A value that passes is not nested deeper than
+``JSON_DEPTH``, so functions may walk it recursively.
 """
 
 from __future__ import annotations

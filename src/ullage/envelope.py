@@ -1,6 +1,6 @@
 """Every limit on what comes in from outside, in one place: bytes, counts, depth and time.
 
-Whoever sends something (a provider, a tool, a file, an HTTP client) may be hostile or broken. A limit is far above what
+A sender (a provider, a tool, a file, an HTTP client) may be hostile or broken. A limit is far above what
 an honest sender needs, and low enough that reaching it neither blocks the event loop for a noticeable time nor exhausts
 memory. Code that reads from outside imports its limit from here; nothing else is defined in this module.
 """

@@ -180,7 +180,7 @@ class PermissionDenied(ProviderError):
 
 
 class NotFound(ProviderError):
-    """The provider has no such model, endpoint or object."""
+    """The provider does not have this model, endpoint or object."""
 
 
 class RequestRejected(ProviderError):

@@ -136,7 +136,7 @@ class LimitLearnt(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
 class SettingsChanged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="settings_changed"):
     """Settings by the names of ``docs/settings.md``; ``None`` takes one back to its default.
 
-    ``session``: somebody changed them for this session. ``resolved``: what the driver works with, from all places they
+    ``session``: a caller changed them for this session. ``resolved``: what the driver works with, from all places they
     can be set in, so that its readings can be repeated from the ledger alone.
     """
 
@@ -155,7 +155,7 @@ class MessageReplaced(Envelope, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 class Rewound(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rewound"):
-    """The conversation goes on from ``to``; messages after it left the view. Empty: from the start."""
+    """The conversation continues from ``to``; later messages left the view. Empty: from the start."""
 
     to: str = ""
 
@@ -187,7 +187,7 @@ class TurnPaused(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="t
 
 
 class TurnResumed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_resumed"):
-    """The turn goes on; budgets count anew from here."""
+    """The turn continues; budgets count from zero again."""
 
     turn: str
     usd: float = 0.0
@@ -211,7 +211,7 @@ class CallStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="
     """The id of the reading that was taken for this call."""
     stream: bool = False
     detached: bool = False
-    """It runs beside the session, which goes on without waiting for it."""
+    """It runs beside the session, which continues without waiting for it."""
 
 
 class CallEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_ended"):
@@ -248,7 +248,7 @@ class RequestRepaired(Envelope, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 ToolOutcome = Literal["finished", "failed", "not_started", "unknown", "timed_out", "cancelled", "denied"]
-"""How a tool call ended. ``unknown``: it was started, and whether it took effect nobody can say."""
+"""How a tool call ended. ``unknown``: it was started, and whether it took effect is not known."""
 
 
 class ToolStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_started"):
@@ -271,7 +271,7 @@ class ToolEnded(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="to
 
 
 class ChildStarted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="child_started"):
-    """A tool call runs an agent of its own, whose session is ``child``. Its calls are spend of purpose ``child``."""
+    """A tool call runs a subagent, whose session is ``child``. Its calls are spend of purpose ``child``."""
 
     call_id: str
     child: str
@@ -514,9 +514,9 @@ class Imported(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="imp
 
 
 class RowDamaged(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="row_damaged"):
-    """A stored row that can't be read stands here. It is left as it is; ``why`` and ``start`` name it for a person.
+    """Stands in for a stored row that can't be read; ``why`` and ``start`` describe the row for a person.
 
-    The store gives it in the row's place and never writes it. What the row said is unknown.
+    The store gives it in the row's place and never writes it; the row is unchanged and its content unknown.
     """
 
     why: str = ""

@@ -95,7 +95,7 @@ class FilePart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="f
 
 
 class ProviderItem(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="provider_item"):
-    """An item of a wire that has no word of its own, kept whole; ``text`` is what of it can be read."""
+    """An item of a wire that has no type here, kept whole; ``text`` is its readable content."""
 
     id: str
     kind: str = ""

@@ -47,7 +47,7 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def fresh_input(self) -> int | None:
-        """Input that was neither read from nor written to a cache; ``None`` when that can't be said."""
+        """Input that was neither read from nor written to a cache; ``None`` where it is unknown."""
         if self.input is None or self.cache_read is None:
             return None
         return self.input - self.cache_read - (self.cache_write or 0)

@@ -1,4 +1,4 @@
-"""Estimates by length, as other programs make them: for comparison, and for whoever wants their numbers."""
+"""Estimates by length, as other programs make them: for comparison, and for a caller that prefers their numbers."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ _QWEN: Final = MediaRule(
 _OTHER: Final = MediaRule(
     image=ImageRule(kind="patches", side=28, base=5, limit=1600, cap=1605), page=600, audio=25, video=260
 )
-"""For models nobody measured: what most vision encoders do."""
+"""For models without measurements: what most vision encoders do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class TextCounter(Protocol):
 
 
 class InjectedCounter:
-    """An estimator of the application's own, which knows no vocabularies."""
+    """An estimator that the application provides; it knows no vocabularies."""
 
     name = "custom"
 
