@@ -16,8 +16,8 @@ from rich.console import Console
 
 from ullage.cli.context import subject_of
 from ullage.cli.drawing import draw
-from ullage.cli.screen import rich_text
 from ullage.cli.session import metered, read_session
+from ullage.display.styles import rich_text
 from ullage.meter.meter import Meter
 
 ROOT = Path(__file__).parents[1]

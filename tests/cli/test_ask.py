@@ -13,8 +13,8 @@ from ullage_simulators.server import Server, running
 
 from ullage.cli import main
 from ullage.cli.ask import Pen, cost_line, window_line
-from ullage.cli.text import safe
 from ullage.codec.stream import ReasoningDelta, TextDelta
+from ullage.display.text import safe
 from ullage.meter.meter import Meter
 from ullage.usage import Usage
 

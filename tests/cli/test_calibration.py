@@ -6,7 +6,7 @@ import pytest
 from tests.cli.logs import write_log
 from ullage.cli import main
 from ullage.cli.calibration import known, listed
-from ullage.cli.text import plain
+from ullage.display.text import plain
 from ullage.store.calibration import FILE, CalibrationStore
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.observation import Observation

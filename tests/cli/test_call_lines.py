@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.cli.call_lines import drawn_call
-from ullage.cli.text import cells, plain
+from ullage.display.text import cells, plain
 from ullage.tools.call_text import as_text, call_lines
 
 

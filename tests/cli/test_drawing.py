@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.readings import GROWN, NO_CALL_YET, OVER_FULL, QUARTER_FULL, UNKNOWN_WINDOW, reading, row
-from ullage.cli.drawing import NARROWEST, WIDEST, Subject, amount, draw
-from ullage.cli.glyphs import ASCII, UNICODE, Glyphs
-from ullage.cli.text import cells, plain
+from ullage.cli.drawing import NARROWEST, WIDEST, Subject, draw
+from ullage.display.gauge_line import amount
+from ullage.display.glyphs import ASCII, UNICODE, Glyphs
+from ullage.display.text import cells, plain
 from ullage.meter.reading import Reading, Used, Window
 from ullage.meter.rows import PartEstimate
 

@@ -2,8 +2,8 @@ import pytest
 
 from tests.cli.readings import GROWN, NO_CALL_YET, QUARTER_FULL, SPEND, reading, steps
 from ullage.cli.footing import dollars, footing, usage_items
-from ullage.cli.glyphs import UNICODE
-from ullage.cli.text import plain
+from ullage.display.glyphs import UNICODE
+from ullage.display.text import plain
 from ullage.meter.reading import Accuracy, Reading
 from ullage.meter.spend import Money, Spend
 from ullage.meter.track import Step

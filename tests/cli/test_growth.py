@@ -3,8 +3,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.cli.readings import steps
-from ullage.cli.glyphs import ASCII, UNICODE
 from ullage.cli.growth import size_of, sparkline
+from ullage.display.glyphs import ASCII, UNICODE
 
 
 def test_one_column_for_each_call_and_marks_below_them() -> None:

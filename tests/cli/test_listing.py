@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from tests.cli.readings import steps
 from ullage.cli.listing import Column, columns, largest_items, preview, previews, step_table
-from ullage.cli.text import cells, plain
+from ullage.display.text import cells, plain
 from ullage.messages import FilePart, ImagePart, Message, Part, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.rows import PartEstimate
 

@@ -3,9 +3,10 @@ import json
 
 import pytest
 
-from ullage.cli.glyphs import ASCII, UNICODE
-from ullage.cli.screen import PIPE_WIDTH, STYLES, Screen, stripped, style_name
-from ullage.cli.text import Span
+from ullage.cli.screen import PIPE_WIDTH, Screen
+from ullage.display.glyphs import ASCII, UNICODE
+from ullage.display.styles import STYLES, stripped, style_name
+from ullage.display.text import Span
 
 LINES = [(Span("Context  ", "title"), Span("52,100 ± 140", "bad"), Span("   ")), (), (Span("日本", "row9"),)]
 

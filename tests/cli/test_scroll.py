@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scripts.screenshot_demo import Grid
 from ullage.cli.screen import Screen
 from ullage.cli.scroll import Scroll
-from ullage.cli.text import Line, Span, cells
+from ullage.display.text import Line, Span, cells
 
 
 class FakeTerminal(io.StringIO):

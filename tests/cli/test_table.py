@@ -1,6 +1,6 @@
 from tests.cli.readings import MESSAGES, QUARTER_FULL, UNKNOWN_WINDOW, reading, row
 from ullage.cli.table import Cells, aligned, basis_terms, table_of
-from ullage.cli.text import plain
+from ullage.display.text import plain
 from ullage.meter.reading import Basis, Reading, Used
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from ullage.cli.text import plain
 from ullage.cli.window_events import window_line, window_sentence
+from ullage.display.text import plain
 from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,

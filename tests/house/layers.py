@@ -11,17 +11,18 @@ SOURCE = Path(__file__).parents[2] / "src" / "ullage"
 TYPES = frozenset(
     {"errors", "extensible", "messages", "usage", "events", "encoding", "envelope", "bounds", "directories"}
 )
-CORE = frozenset({"models", "tokens", "reasoning", "meter", "context", "codec", "agent", "checkpoint"})
+CORE = frozenset({"display", "models", "tokens", "reasoning", "meter", "context", "codec", "agent", "checkpoint"})
 SHELL = frozenset({"wire", "tools", "store", "importers"})
 PURE = {"types"} | CORE
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "types": frozenset(),
+    "display": frozenset(),
     "models": frozenset({"types"}),
     "tokens": frozenset({"types", "models"}),
     "reasoning": frozenset({"types", "models"}),
     "codec": frozenset({"types", "models", "reasoning"}),
-    "meter": frozenset({"types", "models", "tokens", "reasoning", "codec"}),
+    "meter": frozenset({"types", "display", "models", "tokens", "reasoning", "codec"}),
     "checkpoint": frozenset({"types", "models", "tokens", "reasoning", "meter"}),
     "context": frozenset({"types", "models", "tokens", "reasoning", "codec", "meter"}),
     "agent": frozenset({"types", *(CORE - {"agent"})}),
@@ -41,7 +42,7 @@ PURE_STDLIB = frozenset(
     {
         "__future__", "abc", "array", "base64", "binascii", "bisect", "collections", "contextlib", "dataclasses",
         "datetime",
-        "decimal", "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "itertools", "json", "math",
+        "decimal", "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "html", "itertools", "json", "math",
         "numbers", "operator", "re", "statistics", "string", "struct", "textwrap", "types", "typing", "unicodedata",
         "zlib",
     }
@@ -50,6 +51,7 @@ PURE_STDLIB = frozenset(
 
 PACKAGES: dict[str, frozenset[str]] = {
     **dict.fromkeys(PURE | SHELL, frozenset({"msgspec"})),
+    "display": frozenset({"rich"}),  # loaded when a reading is printed with it
     "wire": frozenset(
         {"msgspec", "httpx2", "pydantic_ai", "pydantic"}
     ),  # the bridge loads pydantic_ai when it is asked for

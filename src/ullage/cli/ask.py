@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple, TextIO
 import msgspec
 
 from ullage.cli.context import stored_calibration
-from ullage.cli.text import json_text, number, percent, printable, safe
 from ullage.codec.blocks import Options
 from ullage.codec.stream import Answer, ReasoningDelta, TextDelta
+from ullage.display.text import json_text, number, percent, printable, safe
 from ullage.errors import InputError, ProviderError
 from ullage.events import LimitLearnt
 from ullage.messages import Message, ReasoningPart, Request, SystemBlock, TextPart, ToolCallPart, clean_text

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from ullage.cli.call_lines import drawn_call
 from ullage.cli.grants import granted_words
 from ullage.cli.screen import Screen, size_of
-from ullage.cli.text import Line, Span, counted
+from ullage.display.text import Line, Span, counted
 from ullage.runtime.approvals import GrantScope, Question
 from ullage.runtime.session import Session
 

@@ -14,7 +14,7 @@ import msgspec
 from ullage.cli.listing import Column, columns
 from ullage.cli.screen import Screen
 from ullage.cli.session import metered, read_session
-from ullage.cli.text import Line, Span, counted, number, printable, wrapped
+from ullage.display.text import Line, Span, counted, number, printable, wrapped
 from ullage.errors import InputError, SettingError
 from ullage.meter.meter import Meter
 from ullage.store.calibration import CalibrationStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ullage.cli.text import Line, Span, cells
+from ullage.display.text import Line, Span, cells
 from ullage.tools.call_text import CallLine
 
 STYLES: Final = {"name": "strong", "label": "title", "text": "", "escape": "bad", "gutter": "dim", "note": "warn"}

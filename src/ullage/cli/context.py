@@ -8,14 +8,15 @@ from typing import Any
 
 import msgspec
 
-from ullage.cli.drawing import WIDEST, Subject, draw, spelled
+from ullage.cli.drawing import WIDEST, Subject, draw
 from ullage.cli.growth import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.screen import Screen
 from ullage.cli.session import Metered, metered, skipped
 from ullage.cli.sessions import chosen_session, newest_session
 from ullage.cli.table import LARGEST_NAMED
-from ullage.cli.text import counted
+from ullage.display.gauge_line import spelled
+from ullage.display.text import counted
 from ullage.importers import ImportedSession
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading

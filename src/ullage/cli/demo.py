@@ -20,12 +20,13 @@ from ullage_simulators import Server, running
 from ullage_simulators.scenario import read
 
 import ullage.cli.demo_script as script
-from ullage.cli.drawing import WIDEST, Subject, draw, spelled
+from ullage.cli.drawing import WIDEST, Subject, draw
 from ullage.cli.listing import step_table
 from ullage.cli.live import Live
 from ullage.cli.screen import Screen
 from ullage.cli.table import LARGEST_NAMED
-from ullage.cli.text import Line, Span, counted, fine_percent, number, wrapped
+from ullage.display.gauge_line import spelled
+from ullage.display.text import Line, Span, counted, fine_percent, number, wrapped
 from ullage.errors import UllageError
 from ullage.events import ToolStarted
 from ullage.meter.meter import Meter

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ullage.cli.footing import footing
-from ullage.cli.gauge import gauge
-from ullage.cli.glyphs import UNICODE, Glyphs
 from ullage.cli.table import table_of
-from ullage.cli.text import (
+from ullage.display.gauge import gauge
+from ullage.display.gauge_line import amount, spelled
+from ullage.display.glyphs import UNICODE, Glyphs
+from ullage.display.text import (
     Line,
     Span,
     counted,
@@ -19,7 +20,7 @@ from ullage.cli.text import (
     shortened,
     wrapped,
 )
-from ullage.meter.reading import Reading, Used, WindowSource
+from ullage.meter.reading import Reading, WindowSource
 from ullage.meter.rows import PartEstimate
 from ullage.meter.track import Step
 
@@ -74,11 +75,6 @@ def draw(subject: Subject, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
     return [spelled(line, glyphs) for line in lines]
 
 
-def spelled(line: Line, glyphs: Glyphs) -> Line:
-    """The line with our own punctuation in the glyph set's characters."""
-    return tuple(Span(glyphs.spell(span.text), span.style) for span in line)
-
-
 def _headline(subject: Subject, width: int) -> list[Line]:
     reading = subject.reading
     window = reading.window.tokens
@@ -123,13 +119,3 @@ def _compaction_point(reading: Reading) -> list[Line]:
     if reading.should_compact():
         return [(Span(f"past the compaction point, {number(point)}", "bad"),)]
     return [(Span(f"compacts at {number(point)}"),)]
-
-
-def amount(used: Used) -> str:
-    """Tokens and their interval: ``52,100 ± 140``, both ends where they differ much, the number alone where exact."""
-    below, above = used.tokens - used.low, used.high - used.tokens
-    if below == above == 0:
-        return number(used.tokens)
-    if abs(below - above) <= max(1, 0.1 * max(below, above)):
-        return f"{number(used.tokens)} ± {number(max(below, above))}"
-    return f"{number(used.tokens)} ({number(used.low)} to {number(used.high)})"

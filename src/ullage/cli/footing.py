@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ullage.cli.glyphs import Glyphs
 from ullage.cli.growth import size_of, sparkline
-from ullage.cli.text import (
+from ullage.display.glyphs import Glyphs
+from ullage.display.text import (
     Line,
     Span,
     counted,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ullage.agent.grants import prefix_text
 from ullage.cli.screen import Screen
-from ullage.cli.text import Line, Span, padded, printable
+from ullage.display.text import Line, Span, padded, printable
 from ullage.errors import CommandRefused
 from ullage.store.grants import ProjectGrant, ProjectGrants
 

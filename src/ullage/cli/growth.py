@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ullage.cli.glyphs import Glyphs
+from ullage.display.glyphs import Glyphs
 from ullage.meter.track import Step
 
 

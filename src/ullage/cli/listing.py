@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ullage.cli.growth import size_of
 from ullage.cli.table import what_of
-from ullage.cli.text import Line, Span, cells, number, padded, percent, printable, shortened
+from ullage.display.text import Line, Span, cells, number, padded, percent, printable, shortened
 from ullage.messages import (
     FilePart,
     ImagePart,

@@ -12,14 +12,13 @@ from typing import Final
 
 import msgspec
 
-from ullage.cli.drawing import spelled
-from ullage.cli.gauge_line import gauge_line
 from ullage.cli.screen import Screen
 from ullage.cli.scroll import WIDEST, Scroll
 from ullage.cli.server_sentence import server_sentence
-from ullage.cli.text import Line, Span, cells, number, printable, shortened
 from ullage.cli.window_events import window_line
 from ullage.codec.foreign import parse_json
+from ullage.display.gauge_line import gauge_line, spelled
+from ullage.display.text import Line, Span, cells, number, printable, shortened
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,

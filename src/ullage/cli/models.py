@@ -17,8 +17,8 @@ import msgspec
 
 from ullage.cli.listing import Column, columns
 from ullage.cli.screen import Screen
-from ullage.cli.text import Line, Span, counted, number, printable
 from ullage.directories import data_directory
+from ullage.display.text import Line, Span, counted, number, printable
 from ullage.errors import MissingExtra, SettingError, UllageError, UnreadableInput
 from ullage.meter.limits import ModelLimits, Rate, lookup
 from ullage.models.catalogue import (

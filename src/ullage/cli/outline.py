@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ullage.cli.session import main_calls
-from ullage.cli.text import printable
+from ullage.display.text import printable
 from ullage.errors import InputError
 from ullage.events import Event
 from ullage.importers import FoundSession, ImportedSession, read, reader_for

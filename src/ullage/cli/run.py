@@ -31,8 +31,8 @@ from ullage.cli.asking import Approver, Reply, ask_person, give, granted_line
 from ullage.cli.footing import dollars
 from ullage.cli.live import Live
 from ullage.cli.screen import Screen
-from ullage.cli.text import counted, json_text, number, safe
 from ullage.cli.trusting import project_settings
+from ullage.display.text import counted, json_text, number, safe
 from ullage.encoding import encode
 from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.events import Event

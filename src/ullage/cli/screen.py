@@ -8,41 +8,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from ullage.cli.glyphs import Glyphs, glyphs_for
-from ullage.cli.text import Line, Span, json_text, plain
-
-if TYPE_CHECKING:
-    from rich.text import Text
+from ullage.display.glyphs import Glyphs, glyphs_for
+from ullage.display.styles import rich_text
+from ullage.display.text import Line, Span, json_text, plain
 
 PIPE_WIDTH = 100
-
-STYLES = {
-    "title": "bold",
-    "strong": "bold",
-    "model": "bold",
-    "number": "",
-    "dim": "dim",
-    "warn": "yellow",
-    "bad": "bold red",
-    "row0": "blue",
-    "row1": "cyan",
-    "row2": "green",
-    "row3": "magenta",
-    "row4": "bright_blue",
-    "row5": "bright_cyan",
-    "row6": "bright_green",
-    "row7": "bright_magenta",
-    "interval": "yellow",
-    "mark": "yellow",
-    "reserve": "dim",
-    "free": "dim",
-    "spark": "green",
-}
-"""What each style of a span looks like, in the sixteen colours that the user's own theme defines."""
-
-ROW_STYLES = 8
 
 
 def size_of(stream: TextIO) -> os.terminal_size:
@@ -120,30 +92,3 @@ class Screen:
         for line in lines:
             encodable = tuple(Span(self._encodable(span.text), span.style) for span in line)
             console.print(rich_text(encodable), soft_wrap=True)
-
-
-def rich_text(line: Line) -> Text:
-    """The line with its styles, as rich prints it."""
-    from rich.text import Text
-
-    text = Text(no_wrap=True)
-    for span in stripped(line):
-        text.append(span.text, STYLES[style_name(span.style)] if span.style else "")
-    return text
-
-
-def style_name(style: str) -> str:
-    """The name in ``STYLES``; rows beyond the last colour begin again at the first."""
-    return f"row{int(style[3:]) % ROW_STYLES}" if style.startswith("row") else style
-
-
-def stripped(line: Line) -> Line:
-    """The line without spaces at its end, which a terminal would wrap."""
-    spans = list(line)
-    while spans:
-        text = spans[-1].text.rstrip()
-        if text:
-            spans[-1] = Span(text, spans[-1].style)
-            break
-        spans.pop()
-    return tuple(spans)

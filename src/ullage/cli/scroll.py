@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ullage.cli.screen import PIPE_WIDTH, Screen
-from ullage.cli.text import Line, Span, cells, safe, shortened
+from ullage.display.text import Line, Span, cells, safe, shortened
 
 WIDEST: Final = 120
 """Columns that text is filled to at most; longer lines are harder to read."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ullage.cli.progress import progress
-from ullage.cli.text import counted, number, printable
+from ullage.display.text import counted, number, printable
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CallStarted, Event
 from ullage.importers import ImportedSession, read

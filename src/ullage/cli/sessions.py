@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from ullage.cli.drawing import WIDEST, spelled
+from ullage.cli.drawing import WIDEST
 from ullage.cli.listing import Column, columns
 from ullage.cli.outline import Outline, first_line, outline
 from ullage.cli.progress import progress
 from ullage.cli.screen import Screen
 from ullage.cli.session import UnusableSession, read_session
-from ullage.cli.text import Line, Span, counted, number, percent, printable, shortened, wrapped
+from ullage.display.gauge_line import spelled
+from ullage.display.text import Line, Span, counted, number, percent, printable, shortened, wrapped
 from ullage.errors import InputError
 from ullage.importers import Found, FoundSession, ImportedSession, find_sessions
 

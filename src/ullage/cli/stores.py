@@ -6,8 +6,8 @@ import argparse
 import os
 from pathlib import Path
 
-from ullage.cli.text import counted, printable
 from ullage.directories import data_directory
+from ullage.display.text import counted, printable
 from ullage.runtime.copying import harmless
 from ullage.store.adopting import adopt
 from ullage.store.ownership import mark_of, require_own

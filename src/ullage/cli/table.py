@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ullage.cli.text import Line, Span, cells, flowed, number, padded, percent, printable, shortened
+from ullage.display.text import Line, Span, cells, flowed, number, padded, percent, printable, shortened
 from ullage.meter.cost import SUMMARY
 from ullage.meter.reading import Basis, Reading, Row
 from ullage.meter.rows import PartEstimate

@@ -19,8 +19,8 @@ from ullage.cli.agent_options import ASK_FIRST
 from ullage.cli.asking import forget_typed_ahead, show_pages_now, typed_now
 from ullage.cli.call_lines import drawn_call, wrapped_spans
 from ullage.cli.screen import Screen
-from ullage.cli.text import Line, Span, printable
 from ullage.directories import data_directory
+from ullage.display.text import Line, Span, printable
 from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.runtime.approvals import MCP
 from ullage.runtime.config_file import FILE, project_config, read_config, read_configs

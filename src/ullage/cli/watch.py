@@ -17,13 +17,13 @@ from typing import Final
 import msgspec
 
 from ullage.cli.context import stored_calibration
-from ullage.cli.gauge_line import gauge_line
 from ullage.cli.screen import Screen
 from ullage.cli.scroll import Scroll
 from ullage.cli.session import UnusableSession
 from ullage.cli.sessions import SHORTEST_ID, full_id, no_session, short_id
-from ullage.cli.text import Line, Span, counted, json_text, number, printable
 from ullage.cli.window_events import window_line
+from ullage.display.gauge_line import gauge_line
+from ullage.display.text import Line, Span, counted, json_text, number, printable
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CompactionCommitted, Event, MessageAdded, Pruned, ReadingTaken
 from ullage.importers import FoundSession, ImportedSession, find_sessions

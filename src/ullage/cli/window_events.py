@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ullage.cli.text import Line, Span, counted, number, printable
+from ullage.display.text import Line, Span, counted, number, printable
 from ullage.events import (
     CompactionCommitted,
     CompactionRolledBack,

@@ -6,7 +6,8 @@ shape (``Reading.to_json``) is the same in Python, on the command line and over 
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import msgspec
 
@@ -123,6 +124,31 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     def should_compact(self) -> bool:
         """True when the upper end of the interval has reached the compaction point."""
         return self.compaction_point is not None and self.used.high >= self.compaction_point
+
+    def __str__(self) -> str:
+        """One line: the tokens used with their interval, of how many, and the tokens left to the compaction threshold.
+
+        41,230 ± 1,200 of 200,000 tokens (21 %), 117,570 until compaction
+        """
+        from ullage.display.gauge_line import sentence
+
+        return sentence(self)
+
+    def __rich_console__(self, console: object, options: Any) -> Iterator[object]:
+        """The gauge, as wide as the console: ``rich.print(reading)``."""
+        from ullage.display.gauge_line import gauge_line
+        from ullage.display.glyphs import glyphs_for
+        from ullage.display.styles import rich_text
+
+        yield rich_text(gauge_line(self, options.max_width, glyphs_for(options.encoding)))
+
+    def _repr_html_(self) -> str:
+        """The gauge, in a notebook."""
+        from ullage.display.gauge_line import gauge_line
+        from ullage.display.glyphs import UNICODE
+        from ullage.display.styles import html
+
+        return f'<pre style="margin:0">{html(gauge_line(self, 100, UNICODE))}</pre>'
 
     def to_json(self) -> bytes:
         """The reading as one JSON object."""

@@ -8,8 +8,8 @@ from tests.cli.chat.simulator import Talk, talking
 from ullage.cli.chat.acting import LEAVE, CommandResult, help_lines
 from ullage.cli.chat.commands import COMMANDS, parse
 from ullage.cli.chat.transcript import Transcript
-from ullage.cli.glyphs import UNICODE
-from ullage.cli.text import plain
+from ullage.display.glyphs import UNICODE
+from ullage.display.text import plain
 from ullage.errors import CommandRefused, SessionNotFound, SettingError, UllageError
 from ullage.store.export import import_file
 

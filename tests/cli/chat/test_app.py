@@ -15,8 +15,8 @@ from ullage.cli.chat.context_screen import ContextScreen
 from ullage.cli.chat.entries import AnswerEntry, MessageEntry, Notice
 from ullage.cli.chat.lister import Lister, Overlay
 from ullage.cli.chat.panels import Panel
-from ullage.cli.drawing import amount
-from ullage.cli.text import plain
+from ullage.display.gauge_line import amount
+from ullage.display.text import plain
 from ullage.events import SessionStarted, SettingsChanged
 
 LONG = {"when": {"contains": "story", "after": "user"}, "text": "Once upon a time. " * 200}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ullage.cli.chat.approving import Approving
-from ullage.cli.text import plain
+from ullage.display.text import plain
 from ullage.runtime.approvals import Question
 from ullage.tools.call_text import call_lines
 

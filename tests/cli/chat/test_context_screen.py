@@ -7,8 +7,8 @@ from textual.app import App
 from tests.cli.chat.simulator import talking
 from ullage.cli.chat.context_screen import ContextScreen
 from ullage.cli.chat.lister import Lister
-from ullage.cli.glyphs import UNICODE
-from ullage.cli.text import plain
+from ullage.display.glyphs import UNICODE
+from ullage.display.text import plain
 
 
 async def test_levels_go_down_and_up_and_remember_where_they_were(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from msgspec import Raw
 from tests.cli.readings import QUARTER_FULL
 from ullage.cli.chat.drilldown import LONGEST_TEXT, DrilldownData, first_target, level
 from ullage.cli.drawing import Subject
-from ullage.cli.glyphs import UNICODE
-from ullage.cli.text import cells, plain
+from ullage.display.glyphs import UNICODE
+from ullage.display.text import cells, plain
 from ullage.messages import Message, ReasoningPart, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.meter.rows import PartEstimate
 

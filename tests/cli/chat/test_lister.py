@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 
 from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.lister import Lister, Overlay
-from ullage.cli.text import Span
+from ullage.display.text import Span
 
 HEAD = Choice((Span("a heading"),))
 CHOICES = (HEAD, *(Choice((Span(f"[bold]line {number}"),), f"t{number}") for number in range(50)))

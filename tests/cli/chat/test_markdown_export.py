@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ullage.cli.chat.entries import AnswerEntry, Called, MessageEntry, Notice, Thought
 from ullage.cli.chat.markdown_export import as_markdown
-from ullage.cli.text import Span
+from ullage.display.text import Span
 
 
 def test_a_conversation_is_a_text_that_people_can_read() -> None:

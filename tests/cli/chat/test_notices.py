@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ullage.cli.chat.notices import notice
-from ullage.cli.text import plain
+from ullage.display.text import plain
 from ullage.events import (
     Amount,
     CallEnded,

@@ -4,8 +4,8 @@ from textual.app import App, ComposeResult
 
 from ullage.cli.chat.commands import COMMANDS
 from ullage.cli.chat.panels import NAMES, SHOWN_COMMANDS, Panel, Panels, as_text
-from ullage.cli.glyphs import UNICODE
-from ullage.cli.text import Span
+from ullage.display.glyphs import UNICODE
+from ullage.display.text import Span
 
 
 class FakeScreen(App[str]):

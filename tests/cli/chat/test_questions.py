@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.chat.simulator import talking
 from ullage.cli.chat.questions import ago, message_choices, session_choices
-from ullage.cli.text import plain
+from ullage.display.text import plain
 
 
 @pytest.mark.parametrize(

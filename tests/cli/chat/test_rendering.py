@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
 from ullage.cli.chat.rendering import FOLDED_LINES, ScreenRow, blocks, details_of, plain_rows, rows_of, visible
-from ullage.cli.text import Span, plain
+from ullage.display.text import Span, plain
 
 TEXTS = st.text(
     alphabet=st.one_of(st.characters(), st.sampled_from("\x1b\x00\x9b\t\n\r *_`#[]()|>-\u202e漢🙂")), max_size=300

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from tests.cli.readings import QUARTER_FULL
 from ullage.agent.loop import Loop, OpenCall
 from ullage.cli.chat.status import doing, foot_line, gauge_line, source_of, waiting_lines
-from ullage.cli.glyphs import ASCII, UNICODE
-from ullage.cli.text import Span, cells, plain
+from ullage.display.glyphs import ASCII, UNICODE
+from ullage.display.text import Span, cells, plain
 from ullage.meter.reading import Basis, Used, Window
 
 EXACT = replace(QUARTER_FULL, basis=Basis(last_input=50_000, last_output=2_100, new=0, changed=0, removed=0))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ullage.cli.chat.entries import AnswerEntry, Called, MessageEntry, Notice, Thought
 from ullage.cli.chat.transcript import Transcript
-from ullage.cli.text import plain
+from ullage.display.text import plain
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,

@@ -13,11 +13,11 @@ from ullage.cli.chat.markdown_export import as_markdown
 from ullage.cli.chat.transcript import Transcript, text_of
 from ullage.cli.drawing import Subject, draw
 from ullage.cli.footing import dollars, usage_items
-from ullage.cli.glyphs import Glyphs
 from ullage.cli.grants import granted_words, meant
 from ullage.cli.listing import step_table
 from ullage.cli.table import LARGEST_NAMED
-from ullage.cli.text import Line, Span, cells, counted, number, padded, printable
+from ullage.display.glyphs import Glyphs
+from ullage.display.text import Line, Span, cells, counted, number, padded, printable
 from ullage.errors import BadKey, CommandRefused, InputError
 from ullage.runtime.agent import new_session_id
 from ullage.runtime.approvals import may_ask

@@ -36,8 +36,8 @@ from ullage.cli.chat.questions import message_choices, session_choices
 from ullage.cli.chat.rendering import visible
 from ullage.cli.chat.status import doing
 from ullage.cli.chat.transcript import Transcript, text_of
-from ullage.cli.glyphs import UNICODE, Glyphs
-from ullage.cli.text import Line, Span
+from ullage.display.glyphs import UNICODE, Glyphs
+from ullage.display.text import Line, Span
 from ullage.errors import CommandRefused, UllageError
 from ullage.events import CallStarted, Event, Queued, QueueLeft, ReadingTaken, ToolStarted
 from ullage.runtime.approvals import Question, questions

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from ullage.cli.call_lines import drawn_call
-from ullage.cli.text import Line, Span, cells, counted, flowed, printable, shortened
+from ullage.display.text import Line, Span, cells, counted, flowed, printable, shortened
 from ullage.runtime.approvals import Question
 
 Act = Literal["", "approve", "session", "project", "refuse"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ullage.cli.text import Line
+from ullage.display.text import Line
 
 
 class Choice(NamedTuple):

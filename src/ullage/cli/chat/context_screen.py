@@ -14,8 +14,8 @@ from ullage.cli.chat.acting import Acting
 from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.drilldown import DrilldownData, first_target, level
 from ullage.cli.chat.lister import Lister
-from ullage.cli.glyphs import Glyphs
-from ullage.cli.text import Span
+from ullage.display.glyphs import Glyphs
+from ullage.display.text import Span
 from ullage.errors import UllageError
 
 KEYS = "Enter opens · Esc goes back · s order · p pin · e where it went · q closes"

@@ -7,13 +7,14 @@ from typing import Final, NamedTuple
 
 from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.rendering import cut, plain_rows, visible
-from ullage.cli.drawing import Subject, amount, spelled
+from ullage.cli.drawing import Subject
 from ullage.cli.footing import footing
-from ullage.cli.gauge import gauge
-from ullage.cli.glyphs import Glyphs
 from ullage.cli.listing import preview
 from ullage.cli.table import SOURCES, Cells, aligned, basis_terms
-from ullage.cli.text import Line, Span, flowed, number, padded, percent, printable, shortened, wrapped
+from ullage.display.gauge import gauge
+from ullage.display.gauge_line import amount, spelled
+from ullage.display.glyphs import Glyphs
+from ullage.display.text import Line, Span, flowed, number, padded, percent, printable, shortened, wrapped
 from ullage.messages import Message, ReasoningPart, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.meter.reading import Reading, Row
 from ullage.meter.rows import PartEstimate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ullage.cli.text import Line
+from ullage.display.text import Line
 from ullage.events import ToolOutcome
 
 

@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 from ullage.cli.chat.choices import Choice
 from ullage.cli.chat.rendering import ScreenRow, look
-from ullage.cli.text import Line
+from ullage.display.text import Line
 
 
 class Lister(ScrollView, can_focus=True):

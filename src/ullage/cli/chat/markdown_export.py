@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
 from ullage.cli.chat.rendering import visible
-from ullage.cli.text import plain
+from ullage.display.text import plain
 
 
 def as_markdown(title: str, entries: Iterable[ChatEntry]) -> str:

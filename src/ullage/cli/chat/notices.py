@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ullage.cli.grants import granted_words
 from ullage.cli.server_sentence import server_sentence
-from ullage.cli.text import Line, Span, counted, number, printable, shortened
 from ullage.cli.window_events import window_sentence
+from ullage.display.text import Line, Span, counted, number, printable, shortened
 from ullage.events import (
     CallEnded,
     CallRetried,

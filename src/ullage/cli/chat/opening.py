@@ -20,8 +20,8 @@ from ullage.cli.agent_options import (
 from ullage.cli.chat.simulated import Simulated
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.cli.stores import store_at
-from ullage.cli.text import printable
 from ullage.cli.trusting import project_settings
+from ullage.display.text import printable
 from ullage.errors import BadKey, SessionNotFound, SettingError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host

@@ -15,8 +15,8 @@ from ullage.cli.chat.commands import Command
 from ullage.cli.chat.rendering import look
 from ullage.cli.chat.status import foot_line, gauge_line, waiting_lines
 from ullage.cli.chat.transcript import text_of
-from ullage.cli.glyphs import Glyphs
-from ullage.cli.text import Line, Span, counted
+from ullage.display.glyphs import Glyphs
+from ullage.display.text import Line, Span, counted
 from ullage.meter.reading import Reading
 
 HINTS: Final = ("/help", "Esc cancels", "Tab: when done", "Ctrl+O unfolds")

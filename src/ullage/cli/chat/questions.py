@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ullage.cli.chat.choices import Choice
-from ullage.cli.text import Line, Span, cells, padded, printable, shortened
+from ullage.display.text import Line, Span, cells, padded, printable, shortened
 from ullage.events import MessageAdded
 from ullage.messages import Message, TextPart
 from ullage.runtime.session import Session

@@ -25,9 +25,9 @@ from rich.theme import Theme
 
 from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
 from ullage.cli.live import OUTCOMES, described
-from ullage.cli.screen import STYLES, style_name
-from ullage.cli.text import Line, Span, number, printable, shortened
 from ullage.codec.foreign import parse_json
+from ullage.display.styles import STYLES, style_name
+from ullage.display.text import Line, Span, number, printable, shortened
 from ullage.messages import ToolCallPart
 
 ScreenRow = list[Segment]

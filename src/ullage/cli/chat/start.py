@@ -22,8 +22,8 @@ from ullage.cli.chat.opening import (
 )
 from ullage.cli.chat.plain import converse
 from ullage.cli.chat.simulated import Simulated, simulated
-from ullage.cli.glyphs import glyphs_for
 from ullage.cli.screen import Screen
+from ullage.display.glyphs import glyphs_for
 from ullage.errors import MissingExtra, SettingError, UllageError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.agent.loop import Loop
-from ullage.cli.drawing import amount, spelled
-from ullage.cli.gauge import gauge
-from ullage.cli.glyphs import Glyphs
-from ullage.cli.text import Line, Span, cells, number, percent, printable, shortened
+from ullage.display.gauge import gauge
+from ullage.display.gauge_line import amount, spelled
+from ullage.display.glyphs import Glyphs
+from ullage.display.text import Line, Span, cells, number, percent, printable, shortened
 from ullage.meter.reading import Reading
 
 BAR_NARROWEST: Final = 10

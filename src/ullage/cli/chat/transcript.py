@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_field
 from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
 from ullage.cli.chat.notices import notice
 from ullage.cli.live import cancelled_words
-from ullage.cli.text import Span
+from ullage.display.text import Span
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,

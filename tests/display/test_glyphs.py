@@ -2,8 +2,8 @@ from dataclasses import fields
 
 import pytest
 
-from ullage.cli.glyphs import ASCII, UNICODE, glyphs_for
-from ullage.cli.text import cells
+from ullage.display.glyphs import ASCII, UNICODE, glyphs_for
+from ullage.display.text import cells
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf-16", "gb18030"])

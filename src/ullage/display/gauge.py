@@ -2,14 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
+from typing import Protocol
 
-from ullage.cli.glyphs import Glyphs
-from ullage.cli.text import Line, Span
-from ullage.meter.reading import Reading
+from ullage.display.glyphs import Glyphs
+from ullage.display.text import Line, Span
 
 
-def gauge(reading: Reading, width: int, glyphs: Glyphs) -> Line:
+class Interval(Protocol):
+    """Tokens and their interval."""
+
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def low(self) -> int: ...
+    @property
+    def high(self) -> int: ...
+
+
+class Known(Protocol):
+    """Tokens, or ``None`` if they are unknown."""
+
+    @property
+    def tokens(self) -> int | None: ...
+
+
+class Share(Protocol):
+    """A row of the breakdown."""
+
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def summed(self) -> bool: ...
+
+
+class Drawable(Protocol):
+    """The attributes of a reading that the gauge shows."""
+
+    @property
+    def window(self) -> Known: ...
+    @property
+    def used(self) -> Interval: ...
+    @property
+    def rows(self) -> Sequence[Share]: ...
+    @property
+    def reserve(self) -> int: ...
+    @property
+    def compaction_point(self) -> int | None: ...
+    def should_compact(self) -> bool: ...
+
+
+def gauge(reading: Drawable, width: int, glyphs: Glyphs) -> Line:
     """``width`` cells for the window, or for ``used`` where that is more. Empty while the window is unknown.
 
     The filled part carries the styles ``row0``, ``row1`` … in proportion to the summed rows. An interval narrower than
@@ -26,7 +70,7 @@ def gauge(reading: Reading, width: int, glyphs: Glyphs) -> Line:
     )
 
 
-def _cell(reading: Reading, place: int, scale: float, glyphs: Glyphs) -> tuple[str, str]:
+def _cell(reading: Drawable, place: int, scale: float, glyphs: Glyphs) -> tuple[str, str]:
     window = reading.window.tokens or 0
     used, low, high = (tokens * scale for tokens in (reading.used.tokens, reading.used.low, reading.used.high))
     wide = high - low >= 1
@@ -55,7 +99,7 @@ def _partial(share: float, glyphs: Glyphs, *, first: bool) -> str:
     return (glyphs.parts + glyphs.used)[max(0, eighths - 1)]
 
 
-def _row_style(reading: Reading, tokens: float) -> str:
+def _row_style(reading: Drawable, tokens: float) -> str:
     """The style of the row that the token at this place belongs to."""
     passed = 0
     summed = [row for row in reading.rows if row.summed]
@@ -66,7 +110,7 @@ def _row_style(reading: Reading, tokens: float) -> str:
     return f"row{max(0, len(summed) - 1)}"
 
 
-def _with_mark(drawn: list[tuple[str, str]], reading: Reading, scale: float, glyphs: Glyphs) -> list[tuple[str, str]]:
+def _with_mark(drawn: list[tuple[str, str]], reading: Drawable, scale: float, glyphs: Glyphs) -> list[tuple[str, str]]:
     point = reading.compaction_point
     if point is not None:
         place = min(len(drawn) - 1, int(point * scale))

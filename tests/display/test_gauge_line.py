@@ -1,7 +1,7 @@
 from tests.cli.readings import reading
-from ullage.cli.gauge_line import gauge_line
-from ullage.cli.glyphs import ASCII, UNICODE
-from ullage.cli.text import cells, plain
+from ullage.display.gauge_line import gauge_line
+from ullage.display.glyphs import ASCII, UNICODE
+from ullage.display.text import cells, plain
 from ullage.meter.reading import Window
 
 

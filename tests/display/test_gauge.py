@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.readings import OVER_FULL, QUARTER_FULL, UNKNOWN_WINDOW, reading
-from ullage.cli.gauge import gauge
-from ullage.cli.glyphs import ASCII, UNICODE
-from ullage.cli.text import plain
+from ullage.display.gauge import gauge
+from ullage.display.glyphs import ASCII, UNICODE
+from ullage.display.text import plain
 from ullage.meter.reading import Reading, Used, Window
 
 

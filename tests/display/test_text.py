@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.cli.text import (
+from ullage.display.text import (
     Span,
     cells,
     counted,

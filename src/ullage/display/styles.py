@@ -1,0 +1,95 @@
+"""How each style of a span looks: on a terminal, and in a notebook's HTML."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from ullage.display.text import Line, Span
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+STYLES: Final = {
+    "title": "bold",
+    "strong": "bold",
+    "model": "bold",
+    "number": "",
+    "dim": "dim",
+    "warn": "yellow",
+    "bad": "bold red",
+    "row0": "blue",
+    "row1": "cyan",
+    "row2": "green",
+    "row3": "magenta",
+    "row4": "bright_blue",
+    "row5": "bright_cyan",
+    "row6": "bright_green",
+    "row7": "bright_magenta",
+    "interval": "yellow",
+    "mark": "yellow",
+    "reserve": "dim",
+    "free": "dim",
+    "spark": "green",
+}
+"""What each style of a span looks like, in the sixteen colours that the user's own theme defines."""
+
+ROW_STYLES: Final = 8
+
+_COLOURS: Final = {
+    "yellow": "#b58900",
+    "red": "#dc322f",
+    "blue": "#268bd2",
+    "cyan": "#2aa198",
+    "green": "#5f8700",
+    "magenta": "#d33682",
+    "bright_blue": "#6c71c4",
+    "bright_cyan": "#00afaf",
+    "bright_green": "#3f9f5f",
+    "bright_magenta": "#af5fd7",
+}
+"""Colours of HTML that are readable on light and dark backgrounds."""
+
+
+def rich_text(line: Line) -> Text:
+    """The line with its styles, as rich prints it."""
+    from rich.text import Text
+
+    text = Text(no_wrap=True)
+    for span in stripped(line):
+        text.append(span.text, STYLES[style_name(span.style)] if span.style else "")
+    return text
+
+
+def style_name(style: str) -> str:
+    """The name in ``STYLES``; rows beyond the last colour begin again at the first."""
+    return f"row{int(style[3:]) % ROW_STYLES}" if style.startswith("row") else style
+
+
+def stripped(line: Line) -> Line:
+    """The line without spaces at its end, which a terminal would wrap."""
+    spans = list(line)
+    while spans:
+        text = spans[-1].text.rstrip()
+        if text:
+            spans[-1] = Span(text, spans[-1].style)
+            break
+        spans.pop()
+    return tuple(spans)
+
+
+def html(line: Line) -> str:
+    """The line as HTML, its text escaped."""
+    return "".join(f'<span style="{_css(span.style)}">{escape(span.text)}</span>' for span in stripped(line))
+
+
+def _css(style: str) -> str:
+    rules: list[str] = []
+    for word in STYLES[style_name(style)].split() if style else ():
+        if word == "bold":
+            rules.append("font-weight:bold")
+        elif word == "dim":
+            rules.append("opacity:0.6")
+        else:
+            rules.append(f"color:{_COLOURS[word]}")
+    return ";".join(rules)
