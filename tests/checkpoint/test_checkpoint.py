@@ -27,6 +27,7 @@ from ullage.events import (
     CompactionCommitted,
     Event,
     MessageAdded,
+    ParamsChanged,
     Pruned,
     Queued,
     Rewound,
@@ -321,3 +322,19 @@ class WithAField(State):
 def test_a_new_field_is_stored_without_any_other_change_and_names_other_code() -> None:
     assert set(stored_fields(WithAField)) == {*stored_fields(State), "tasted"}
     assert form_digest(WithAField) != form_digest(State)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_tokens": 0},
+        {"thinking": {"type": "enabled", "budget_tokens": 12_000}},
+        {"stop": ["a", 1, None, 0.5, True]},
+    ],
+)
+def test_parameters_come_back_as_they_were_and_are_not_taken_for_entries(params: dict[str, object]) -> None:
+    meter = folded(
+        numbered(SessionStarted(model="m"), ParamsChanged(params=params), MessageAdded(message=said("Hello")))
+    )
+    restored = Checkpoints().load(saved(meter), estimator="pretoken")
+    assert restored.params == params

@@ -112,8 +112,9 @@ class Checkpoints:
         others = stored_entries(stored.ids[stored.count :], stored.orders[stored.count :], stored.others)
         entries = [*in_view, *others]
 
-        def entry_at(kind: type, place: int) -> Entry:
-            return entries[place]
+        def entry_at(kind: type, value: Any) -> object:
+            """The entry at a place. A field of type ``object``, such as a parameter, has its value as it is."""
+            return entries[value] if kind is Entry else value
 
         form = msgspec.json.decode(stored.state, type=_FORM, dec_hook=entry_at)
         fold = Fold(**_values(State, form), estimator=estimator)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ullage.codec.draft import Draft, Origin
+from ullage.codec.draft import Draft, DraftOrigin
 from ullage.codec.stream import Answer
 from ullage.codec.wire import Decoder
 from ullage.codec.wires import wire_named
@@ -20,7 +20,7 @@ def decoder_for(
     ``max_output`` is how many tokens were asked for: it bounds how long the answer may become.
     Raises ``InvalidRequest`` for a wire that has no codec.
     """
-    origin = Origin(request.wire, request.provider, request.model)
+    origin = DraftOrigin(request.wire, request.provider, request.model)
     draft = Draft(origin, message_id, call, max_output=max_output)
     return wire_named(request.wire).decoder(draft)
 

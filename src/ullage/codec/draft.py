@@ -51,7 +51,7 @@ MINTED = "~"
 """How a call id begins that the provider left out and we made; it never goes back to a wire that has no ids."""
 
 
-class Origin(NamedTuple):
+class DraftOrigin(NamedTuple):
     """Who answers: what provider data is tagged with."""
 
     wire: str
@@ -230,9 +230,11 @@ class Growing:
 
 
 class Draft:
-    """The answer so far. Parts stand in the order they were opened; their ids are the message's with a number."""
+    """The answer so far. Parts are in the order they were opened; their ids are the message's with a number."""
 
-    def __init__(self, origin: Origin, message_id: str, call: str | None, *, max_output: int | None = None) -> None:
+    def __init__(
+        self, origin: DraftOrigin, message_id: str, call: str | None, *, max_output: int | None = None
+    ) -> None:
         self.origin = origin
         self.tally = Tally(most_chars(max_output))
         self.message_id = message_id

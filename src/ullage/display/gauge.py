@@ -28,7 +28,7 @@ class Known(Protocol):
     def tokens(self) -> int | None: ...
 
 
-class Share(Protocol):
+class GaugeRow(Protocol):
     """A row of the breakdown."""
 
     @property
@@ -45,7 +45,7 @@ class Drawable(Protocol):
     @property
     def used(self) -> Interval: ...
     @property
-    def rows(self) -> Sequence[Share]: ...
+    def rows(self) -> Sequence[GaugeRow]: ...
     @property
     def reserve(self) -> int: ...
     @property

@@ -58,7 +58,7 @@ _UNCOUNTED: Final = frozenset(
 """Parameters that https://platform.claude.com/docs/en/api/messages-count-tokens does not take."""
 _COUNTED_FIELDS: Final = ("model", "system", "tools", "messages")
 
-Block = dict[str, Any] | msgspec.Raw
+JsonBlock = dict[str, Any] | msgspec.Raw
 """A content block to be; one that goes out as it came is bytes already."""
 
 
@@ -122,7 +122,7 @@ class _Turn(NamedTuple):
     """A wire message that may still grow or be marked: whose it is, its blocks, and these as they are written."""
 
     speaker: str
-    content: list[Block]
+    content: list[JsonBlock]
     written: list[msgspec.Raw]
 
     @property
@@ -130,7 +130,7 @@ class _Turn(NamedTuple):
         return self.speaker == "user" and any(_can_be_marked(block) for block in self.content)
 
 
-class Writer(MessageWriter):
+class AnthropicWriter(MessageWriter):
     """The messages of a Messages call."""
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
     return {**declared, "defer_loading": True} if tool.deferred else declared
 
 
-def _content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[Block]:
+def _content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[JsonBlock]:
     """The content blocks of one message."""
     for part in message.parts:
         if message.role == "system" and isinstance(part, TextPart):
@@ -215,7 +215,7 @@ def _content_of(sending: Sending, message: Message, blocks: Blocks) -> Iterator[
             yield block
 
 
-def _part(sending: Sending, part: Part, blocks: Blocks) -> Block | None:
+def _part(sending: Sending, part: Part, blocks: Blocks) -> JsonBlock | None:
     match part:
         case TextPart():
             return {"type": "text", "text": part.text, **_own(sending, part.provider)} if part.text else None
@@ -235,7 +235,7 @@ def _part(sending: Sending, part: Part, blocks: Blocks) -> Block | None:
             return None
 
 
-def _reasoning(sending: Sending, part: ReasoningPart) -> Block | None:
+def _reasoning(sending: Sending, part: ReasoningPart) -> JsonBlock | None:
     fields = sending.reasoning(part)
     if fields is None:
         return None
@@ -246,7 +246,7 @@ def _reasoning(sending: Sending, part: ReasoningPart) -> Block | None:
     return {"type": "thinking", "thinking": part.text, **fields}
 
 
-def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> Block:
+def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> JsonBlock:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id}
     content = [made for one in part.content if (made := _content(sending, one, blocks)) is not None]
     if len(content) == 1 and isinstance(content[0], dict) and content[0].keys() == {"type", "text"}:
@@ -258,11 +258,11 @@ def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> Block:
     return {**block, **_own(sending, part.provider)}
 
 
-def _content(sending: Sending, one: ResultContent, blocks: Blocks) -> Block | None:
+def _content(sending: Sending, one: ResultContent, blocks: Blocks) -> JsonBlock | None:
     return _part(sending, one, blocks)
 
 
-def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> Block:
+def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> JsonBlock:
     """https://platform.claude.com/docs/en/build-with-claude/vision, …/pdf-support: the kinds of ``source``."""
     own = _own(sending, part.provider)
     title = {"title": part.name} if isinstance(part, FilePart) and part.name else {}
@@ -312,7 +312,7 @@ def _marker(marks: CacheMarks) -> Mapping[str, str]:
     return {"type": "ephemeral"} if marks.ttl == "5m" else {"type": "ephemeral", "ttl": marks.ttl}
 
 
-def _can_be_marked(block: Block) -> bool:
+def _can_be_marked(block: JsonBlock) -> bool:
     """Whether a block can carry a marker: thinking can't, nor can one that goes out as it came."""
     return isinstance(block, dict) and block.get("type") not in ("thinking", "redacted_thinking")
 

@@ -13,7 +13,7 @@ WIRE: Final = Wire(
     params=rules.PARAMS,
     target=rules.target,
     head=encode.encode_head,
-    writer=encode.Writer,
+    writer=encode.ChatWriter,
     decoder=decode.ChatDecoder,
     reader=read,
 )

@@ -64,7 +64,7 @@ def encode_head(sending: Sending) -> Encoded:
     return Encoded("/chat/completions", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
 
 
-class Writer(MessageWriter):
+class ChatWriter(MessageWriter):
     """The messages of a Chat call."""
 
     def add(self, sending: Sending, messages: Sequence[Message]) -> bool:

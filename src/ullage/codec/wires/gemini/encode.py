@@ -92,21 +92,21 @@ def _body(request: Request, options: Options, blocks: Blocks) -> dict[str, objec
     return merged({**body, **PARAMS.unowned(request.params)}, [("generationConfig", _generation(request, options))])
 
 
-class _Turn(NamedTuple):
+class _GeminiTurn(NamedTuple):
     """The content that the next message may be joined to."""
 
     name: str
     written: list[msgspec.Raw]
 
 
-class Writer(MessageWriter):
+class GeminiWriter(MessageWriter):
     """The contents of a generateContent call."""
 
     def __init__(self) -> None:
         super().__init__()
         self._names: dict[str, str] = {}
         self._asked: set[str] = set()  # ids whose names may have been looked up
-        self._last: _Turn | None = None
+        self._last: _GeminiTurn | None = None
 
     def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
         names = _call_names(messages)
@@ -119,7 +119,7 @@ class Writer(MessageWriter):
             if self._last is None or self._last.name != turn:
                 for item in self._open_items(None):
                     self._final += item
-                self._last = _Turn(turn, [])
+                self._last = _GeminiTurn(turn, [])
             for part in _parts_of(sending, message, self._names, self.blocks):
                 self._last.written.append(self.blocks.add(turn, part))
         return True

@@ -111,7 +111,7 @@ def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:
     return body
 
 
-class Writer(MessageWriter):
+class ResponsesWriter(MessageWriter):
     """The messages of a Responses call."""
 
     def __init__(self) -> None:
