@@ -333,8 +333,8 @@ def test_a_new_field_is_stored_without_any_other_change_and_names_other_code() -
     ],
 )
 def test_parameters_come_back_as_they_were_and_are_not_taken_for_entries(params: dict[str, object]) -> None:
-    meter = folded(
-        numbered(SessionStarted(model="m"), ParamsChanged(params=params), MessageAdded(message=said("Hello")))
+    events = numbered(
+        SessionStarted(model="m"), ParamsChanged(params=params), MessageAdded(message=said("m1", "Hello"))
     )
-    restored = Checkpoints().load(saved(meter), estimator="pretoken")
+    restored = Checkpoints().load(saved(folded(events)), estimator="pretoken")
     assert restored.params == params
