@@ -50,7 +50,7 @@ class SessionSettings(AgentSettings, total=False):
 
 def argument_type(annotation: str) -> str:
     """The type of a setting as an argument."""
-    table = re.sub(r"\b(McpServer|Provider)\b", "Mapping[str, object]", annotation)
+    table = re.sub(r"\b(McpServerSetting|Provider)\b", "Mapping[str, object]", annotation)
     sequences = re.sub(r"tuple\[(\w+), \.\.\.\]", r"Sequence[\1]", table)
     paths = re.sub(r"\bPath\b", "Path | str", sequences)
     quoted = paths.replace("'", '"')

@@ -43,7 +43,7 @@ def test_every_setting_is_an_argument_of_a_session_and_of_an_agent() -> None:
         ("bool", "bool | None"),
         ("tuple[Path, ...]", "Sequence[Path | str] | None"),
         ("Path | None", "Path | str | None"),
-        ("Mapping[str, McpServer]", "Mapping[str, Mapping[str, object]] | None"),
+        ("Mapping[str, McpServerSetting]", "Mapping[str, Mapping[str, object]] | None"),
         ("Literal['stop', 'finish']", 'Literal["stop", "finish"] | None'),
     ],
 )

@@ -43,15 +43,17 @@ def test_only_what_writes_by_a_thread_may_take_effect_after_a_cancel() -> None:
     assert {tool.name for tool in builtin() if tool.outlives_cancel} == {"write", "edit"}
 
 
-def test_nobody_is_asked_unless_that_is_wanted() -> None:
-    assert not any(tool.needs_approval for tool in builtin())
-    assert all(tool.needs_approval for tool in builtin(approve=True))
-    assert {tool.name for tool in builtin(approve=("shell", "edit")) if tool.needs_approval} == {"shell", "edit"}
+def test_tools_in_a_sandbox_need_approval_only_where_that_is_wanted(tmp_path: Path) -> None:
+    # The working directory may hold the code that the tests run, and commands there always need approval.
+    assert not any(tool.needs_approval for tool in builtin(root=tmp_path))
+    assert all(tool.needs_approval for tool in builtin(root=tmp_path, approve=True))
+    named = builtin(root=tmp_path, approve=("shell", "edit"))
+    assert {tool.name for tool in named if tool.needs_approval} == {"shell", "edit"}
 
     def is_bad(arguments: Any) -> bool:
         return "rm" in arguments["command"]
 
-    assert builtin(("shell",), approve={"shell": is_bad})[0].needs_approval is is_bad
+    assert builtin(("shell",), root=tmp_path, approve={"shell": is_bad})[0].needs_approval is is_bad
 
 
 def test_every_argument_is_described() -> None:
