@@ -149,13 +149,16 @@ def test_ctrl_c_ends_the_command_quietly(tmp_path: Path) -> None:
 
 
 def _wait_until_read(process: subprocess.Popen[bytes], file: Path) -> None:
-    """Until the process has opened the file, where the system tells: before, an interrupt meets the start of Python."""
-    descriptors = Path(f"/proc/{process.pid}/fd")
-    while descriptors.exists() and process.poll() is None:
+    """Until the process has read about the file's size, where the system tells.
+
+    Earlier, an interrupt would meet the start of Python.
+    """
+    counters = Path(f"/proc/{process.pid}/io")
+    while counters.exists() and process.poll() is None:
         with contextlib.suppress(OSError):
-            if any(each.readlink() == file for each in descriptors.iterdir()):
+            if int(counters.read_text().split()[1]) > file.stat().st_size:
                 return
-        time.sleep(0.05)
+        time.sleep(0.01)
 
 
 def test_an_interrupt_anywhere_gives_the_shells_code(monkeypatch: pytest.MonkeyPatch) -> None:
