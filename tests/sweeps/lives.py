@@ -29,7 +29,6 @@ from ullage.tools.tool import AgentTool, Output, ToolContext
 DEADLY: Final = "deadly"
 """A file of this name in a session's directory makes its shell command kill the process that runs it."""
 
-QUIET_S: Final = 0.3
 LOOK_S: Final = 0.02
 COUNT_S: Final = 0.03
 LINGER_S: Final = 0.2
@@ -150,7 +149,6 @@ async def _converse(order: Order, switch: Switch) -> Report:
 async def _say(order: Order, session: Session, switch: Switch) -> Result:
     display = Display(order, switch)
     showing = asyncio.create_task(display.show(session))
-    waiting = asyncio.create_task(display.wait_for_quiet())
     try:
         for said in order.said:
             await display.until(said.when)
@@ -165,8 +163,7 @@ async def _say(order: Order, session: Session, switch: Switch) -> Result:
         return result
     finally:
         showing.cancel()
-        waiting.cancel()
-        await asyncio.wait([showing, waiting])
+        await asyncio.wait([showing])
 
 
 async def _answer(order: Order, session: Session) -> None:
@@ -183,7 +180,6 @@ class Display:
         self._file = os.open(order.file("shown"), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self._seen: set[str] = set()
         self._seq = 0
-        self._frames = 0
         self._news = asyncio.Condition()
 
     def write(self, shown: Shown) -> None:
@@ -199,17 +195,8 @@ class Display:
                 self.write(Shown(seq=event.seq, tag=type(event).__name__))
                 self._seq = event.seq
                 self._seen.add(MOMENTS.get(type(event), ""))
-            self._frames += 1
             async with self._news:
                 self._news.notify_all()
-
-    async def wait_for_quiet(self) -> None:
-        """Until the model was called and then nothing came for a while."""
-        before = -1
-        while "call started" not in self._seen or self._frames != before:
-            before = self._frames
-            await asyncio.sleep(QUIET_S)
-        self._switch.reach("quiet")
 
     async def until(self, moment: str) -> None:
         """Wait for the moment, or for the end of a turn: then it has passed."""

@@ -17,8 +17,7 @@ class Kill(msgspec.Struct, frozen=True):
     ``store``: before and after each method of the store. ``loop``: whenever the event loop is given something to run,
     which is every point at which a coroutine goes on. ``shown``: behind each frame that a display was given; ``shown
     text``, ``shown call`` and so on: behind pieces of that kind. ``tool …``: a place inside a tool. ``paused``: the
-    session waits for a person. ``quiet``: the model was called and nothing more comes. ``time``: from outside, ``at``
-    milliseconds after the process began.
+    session waits for a person. ``time``: from outside, ``at`` milliseconds after the process began.
 
     ``does`` is what happens instead of death: ``stop`` as by Ctrl-Z; ``cramp``: no file may grow beyond what the
     database's log has now, as on a full disk; ``spoil``: the database and its log are overwritten.

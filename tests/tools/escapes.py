@@ -8,6 +8,7 @@ An attempt that prints the canary or ESCAPED, or leaves a trace on the host, got
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import shutil
 import signal
@@ -30,6 +31,7 @@ CANARY: Final = "canary-5f2a9c1e"
 SHARED_MEMORY = f"/dev/shm/ullage-canary-{os.getpid()}"
 """A file per process, since several processes run these tests at the same time."""
 PYTHON: Final = os.path.realpath(sys.executable)
+_worlds = itertools.count(100)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +50,8 @@ class World:
     tcp: socket.socket
     udp: socket.socket
     git: dict[str, str]
+    nap: str
+    """Seconds that no other process sleeps: those of another world, tried at the same time, are not its own."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -65,6 +69,7 @@ class World:
             "TCP": str(self.tcp.getsockname()[1]),
             "UDP": str(self.udp.getsockname()[1]),
             "PYTHON": PYTHON,
+            "NAP": self.nap,
         }
 
     def sandbox(self, backend: Backend, mode: SandboxMode = "workspace") -> Sandbox:
@@ -105,12 +110,12 @@ def _heard(listening: socket.socket) -> bool:
     return True
 
 
-def _sleeps(world: World, seconds: str) -> bool:
-    """Whether a process ``sleep SECONDS`` lives on the host; it is ended."""
+def _sleeps(world: World) -> bool:
+    """Whether a process of this world, ``sleep $NAP``, lives on the host; it is ended."""
     found = False
     for name in os.listdir("/proc"):
         with suppress(OSError):
-            if name.isdigit() and Path(f"/proc/{name}/cmdline").read_bytes() == b"sleep\0" + seconds.encode() + b"\0":
+            if name.isdigit() and Path(f"/proc/{name}/cmdline").read_bytes() == f"sleep\0{world.nap}\0".encode():
                 os.kill(int(name), signal.SIGKILL)
                 found = True
     return found
@@ -256,12 +261,12 @@ PROCESSES: Final[Sequence[Attempt]] = (
     Attempt("find an open descriptor of the parent", "import stat\nfor number in range(3, 256):\n    try:\n"
             "        found = os.fstat(number)\n    except OSError:\n        continue\n"
             "    print('ESCAPED', number, oct(found.st_mode))", python=True),
-    Attempt("a child that leaves session and group", "setsid sleep 91771 & disown",
-            left=lambda world: _sleeps(world, "91771")),
-    Attempt("a daemon, forked twice", "(setsid sh -c '(sleep 91772 &) &' &)",
-            left=lambda world: _sleeps(world, "91772")),
-    Attempt("a daemon without environment", "(env -i setsid nohup sleep 91773 >/dev/null 2>&1 &)",
-            left=lambda world: _sleeps(world, "91773")),
+    Attempt("a child that leaves session and group", "setsid sleep $NAP & disown",
+            left=_sleeps),
+    Attempt("a daemon, forked twice", "(setsid sh -c '(sleep $NAP &) &' &)",
+            left=_sleeps),
+    Attempt("a daemon without environment", "(env -i setsid nohup sleep $NAP >/dev/null 2>&1 &)",
+            left=_sleeps),
     Attempt("gain rights by a setuid program", "import ctypes\nif ctypes.CDLL(None).prctl(39, 0, 0, 0, 0) != 1:\n"
             "    print('ESCAPED')", python=True),
     Attempt("a user namespace", "unshare -U true && echo ESCAPED; unshare -Ur sh -c 'echo ESCAPED'"),
@@ -341,6 +346,7 @@ def world_in(place: Path) -> Iterator[World]:
         yield World(
             root=root, outside=outside, readable=readable, home=home, store=store, victim=victim, stream=stream,
             datagram=datagram, abstract=abstract, tcp=tcp, udp=udp, git=_git_in(root),
+            nap=f"9{os.getpid()}{next(_worlds)}",
         )  # fmt: skip
 
 
