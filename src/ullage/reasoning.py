@@ -258,7 +258,7 @@ class SentReasoning:
     """Which reasoning of a history is sent, by the application's policy and the model's needs.
 
     The history may come in pieces. Inside an open tool loop the wire's need wins over the policy. Foreign reasoning is
-    never sent. Which of the sent reasoning is counted, the meter sums up (``meter/carried.py``).
+    never sent. Which of the sent reasoning is counted, the meter sums up (``meter/reasoning_in_view.py``).
     """
 
     def __init__(self, policy: ReasoningPolicy, asked: ModelPlace) -> None:

@@ -1,7 +1,7 @@
 from tests.meter.session import answer, result, said
-from ullage.messages import Message
+from ullage.messages import Message, ToolResultPart
 from ullage.meter.forecast import Forecaster
-from ullage.meter.view import ContentLocation, Entry, View
+from ullage.meter.view import ContentLocation, Entry, View, cleared
 
 FORECASTER = Forecaster("messages", "anthropic", "claude-haiku-4-5", "pretoken")
 
@@ -37,3 +37,16 @@ def test_the_same_message_entered_at_another_time_is_another_entry() -> None:
     assert (later.order, entry.order) == (9, 1)
     assert (later.message, later.facts) == (entry.message, entry.facts)
     assert later != entry
+
+
+def test_a_cleared_result_holds_the_notice_and_keeps_its_call() -> None:
+    before = result("r", "call-1", "a long text")
+    after = cleared(before, ["r.result"], "[cleared]")
+    (part,) = after.of_type(ToolResultPart)
+    assert (part.text, part.cleared, part.call_id, part.name) == ("[cleared]", True, "call-1", "read")
+    assert (after.revision, part.revision) == (before.revision + 1, 1)
+
+
+def test_results_that_are_not_named_stay_as_they_are() -> None:
+    before = result("r", "call-1", "a long text")
+    assert cleared(before, ["another"], "[cleared]").parts == before.parts

@@ -8,9 +8,8 @@ from typing import Final
 from ullage.errors import LedgerError
 from ullage.events import CompactionCommitted, Event, MessageAdded, MessageReplaced, Pruned, RowDamaged
 from ullage.messages import Message, TextPart
-from ullage.meter.clearing import cleared
 from ullage.meter.fold import Fold
-from ullage.meter.view import ContentLocation, Entry
+from ullage.meter.view import ContentLocation, Entry, cleared
 
 DAMAGED: Final = "[A message here is damaged in the store and can't be read.]"
 """The text of a message whose row in the ledger can't be read any more."""
@@ -19,7 +18,7 @@ DAMAGED: Final = "[A message here is damaged in the store and can't be read.]"
 def removed_entries(fold: Fold) -> list[Entry]:
     """The entries that an undo of a compaction or a prune may bring back."""
     entries: list[Entry] = []
-    for record in fold.compacted.values():
+    for record in fold.undo_records.values():
         entries += record.left
         for change in record.changed:
             entries += change

@@ -54,8 +54,8 @@ def sizes_of(fold: Fold) -> Sizes:
     reading of a plan.
     """
     forecast = fold.forecast()
-    carried = fold.carried
-    share = min(1.0, fold.earlier_reasoning(with_last=True) / carried.all) if carried.all > 0 else 0.0
+    in_view = fold.reasoning
+    share = min(1.0, fold.earlier_reasoning(with_last=True) / in_view.all) if in_view.all > 0 else 0.0
     # The learnt correction of growth applies equally to all messages since the last reported usage.
     grown = forecast.new / fold.since.tokens if fold.anchor is not None and fold.since.tokens > 0 else 1.0
     grown = min(MOST_CORRECTED, max(1.0, grown))
@@ -66,7 +66,7 @@ def sizes_of(fold: Fold) -> Sizes:
             tokens = entry.opening  # nothing was reported yet: the reading counts whole requests, not growth
         else:
             tokens = entry.cost.tokens * (fold.scale_of(entry) if fold.is_anchored(entry) else grown)
-        each[name] = max(0.0, tokens + share * carried.tokens.get(name, 0.0))
+        each[name] = max(0.0, tokens + share * in_view.tokens.get(name, 0.0))
     fixed = max(0.0, forecast.tokens - sum(each.values()))
     return Sizes(each, fixed, forecast.tokens, forecast.high)
 

@@ -40,7 +40,7 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens by which the answer as it is sent back exceeds the answer that the usage tells of."""
 
 
-class Since(msgspec.Struct, frozen=True, kw_only=True):
+class SinceAnchor(msgspec.Struct, frozen=True, kw_only=True):
     """What was added after the anchor's request, its own answer aside. Grows in O(1) a message."""
 
     added: Added = NOTHING_ADDED
@@ -56,21 +56,21 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
         """What was added, where messages of its kind may have an offset of their own; empty is of no kind."""
         return "+".join(sorted(self.tools)) if self.tools and not self.users else ""
 
-    def plus(self, entry: Entry, *, quiet: bool = False) -> Since:
+    def plus(self, entry: Entry, *, quiet: bool = False) -> SinceAnchor:
         """And this message. ``quiet`` messages, such as summaries, begin no turn."""
         return self._and(entry, 1, quiet=quiet)
 
-    def minus(self, entry: Entry, *, quiet: bool = False) -> Since:
+    def minus(self, entry: Entry, *, quiet: bool = False) -> SinceAnchor:
         """Without this message, which had been added. ``quiet``: the turn that it began goes on."""
         return self._and(entry, -1, quiet=quiet)
 
-    def _and(self, entry: Entry, sign: int, *, quiet: bool) -> Since:
+    def _and(self, entry: Entry, sign: int, *, quiet: bool) -> SinceAnchor:
         cost = entry.cost
         results = cost.added.results
         tools = self.tools
         if results and sign > 0:
             tools = (*tools, *(part.name for part in cost.parts if part.row == TOOL_RESULTS))
-        return Since(
+        return SinceAnchor(
             added=self.added + cost.added if sign > 0 else self.added - cost.added,
             tokens=self.tokens + sign * cost.tokens,
             users=max(0, self.users + sign * (not quiet and begins_turn(entry.role, cost))),
@@ -104,7 +104,7 @@ class Before(NamedTuple):
     anchor: Anchor
     output: Entry | None
     output_left: bool
-    since: Since
+    since: SinceAnchor
     changed: float
     removed: float
 

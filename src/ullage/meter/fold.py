@@ -36,18 +36,15 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since, step_of_cost, turns_as
-from ullage.meter.carried import Carried
-from ullage.meter.clearing import cleared
-from ullage.meter.departed import Changed, Departed
+from ullage.meter.anchor import Anchor, Before, Forecast, Pending, SinceAnchor, step_of_cost, turns_as
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.growth import NOTHING_COUNTED
 from ullage.meter.limits import ModelLimits, lookup
-from ullage.meter.measured import Measured
+from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import SpendCategory
-from ullage.meter.state import State
+from ullage.meter.state import State, StepRatios
 from ullage.meter.track import Step
-from ullage.meter.view import ContentLocation, Entry, View
+from ullage.meter.view import ChangedEntry, ContentLocation, Entry, UndoRecord, View, cleared
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import calibration_from_json
 from ullage.tokens.tools import read_answer_format
@@ -121,8 +118,8 @@ class Fold(State):
         """Every cost again, in the units of the new family."""
         entries = list(self.view)
         self.view = View(tool_names=self.view.tool_names)
-        self.measured = Measured()
-        self.carried = Carried()
+        self.step_ratios = StepRatios()
+        self.reasoning = ReasoningInView()
         for entry in entries:
             self._enter(entry.message, entry.origin)
         self._count_fixed()
@@ -156,7 +153,7 @@ class Fold(State):
         self.output = None
         self.output_left = True
         self.removed = 0.0
-        self.since = Since()
+        self.since = SinceAnchor()
         if self.unlogged is not None:
             self.unlogged *= ratio
             self.first_messages = 0.0
@@ -219,21 +216,23 @@ class Fold(State):
 
     def _follow(self, entry: Entry) -> None:
         """What a message is to the turns."""
-        self.carried.follow(step_of_cost(entry, self.carried.is_open, beside=not self.forecaster.loop_survives_user))
+        self.reasoning.follow(
+            step_of_cost(entry, self.reasoning.is_open, beside=not self.forecaster.loop_survives_user)
+        )
 
     def _carry(self, entry: Entry) -> None:
         """Take down what reasoning of a message may be sent."""
         answer = entry.cost.answer
         if answer is None or not self.forecaster.takes_reasoning(entry.cost):
-            self.carried.remove(entry.id)
+            self.reasoning.remove(entry.id)
             return
         usage = self.usages.get(entry.call)
         tokens = self.forecaster.hidden(entry, usage)
         if tokens > 0 or entry.cost.carries:
             rests = self.forecaster.rests(entry, usage)
-            self.carried.put(entry.id, tokens, rests, calls=answer.calls > 0)
+            self.reasoning.put(entry.id, tokens, rests, calls=answer.calls > 0)
         else:
-            self.carried.remove(entry.id)
+            self.reasoning.remove(entry.id)
 
     def _message(self, event: MessageAdded) -> None:
         message = event.message
@@ -272,7 +271,7 @@ class Fold(State):
         else:
             self.output, self.output_left = None, True
             self.since = self.since.plus(entry)
-        if turns_as(old) == turns_as(entry) and (message.id in self.carried.tokens or not cost.carries):
+        if turns_as(old) == turns_as(entry) and (message.id in self.reasoning.tokens or not cost.carries):
             self._carry(entry)
         else:
             self._recarry()
@@ -296,7 +295,7 @@ class Fold(State):
             self.output, self.output_left = None, True
         else:
             self.since = self.since.minus(entry, quiet=quiet)
-        self.carried.remove(message_id)
+        self.reasoning.remove(message_id)
         return entry
 
     def _rewound(self, event: Rewound) -> None:
@@ -320,17 +319,17 @@ class Fold(State):
         )
         if event.prune:
             anchor = self.anchor.call if self.anchor else ""
-            self.compacted[event.prune] = Departed(anchor, (), changed=changed, is_prune=True)
+            self.undo_records[event.prune] = UndoRecord(anchor, (), changed=changed, is_prune=True)
         if by_message:
             self.marks.append("prune")
 
-    def _change(self, contents: Iterable[tuple[Message, ContentLocation]]) -> tuple[Changed, ...]:
+    def _change(self, contents: Iterable[tuple[Message, ContentLocation]]) -> tuple[ChangedEntry, ...]:
         """New content for messages in view; gives back what stood there."""
-        changed: list[Changed] = []
+        changed: list[ChangedEntry] = []
         for message, origin in contents:
             before = self.view.entries.get(message.id)
             if before is not None:
-                changed.append(Changed(before, self._exchange(message, origin)))
+                changed.append(ChangedEntry(before, self._exchange(message, origin)))
         return tuple(changed)
 
     def _compacted(self, event: CompactionCommitted) -> None:
@@ -356,7 +355,7 @@ class Fold(State):
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
-        self.compacted[event.compaction] = Departed(anchor, order, left, changed, summary)
+        self.undo_records[event.compaction] = UndoRecord(anchor, order, left, changed, summary)
         self.compactions += 1
         self.marks.append("compaction")
 
@@ -366,23 +365,23 @@ class Fold(State):
 
     def _uncompacted(self, event: Uncompacted) -> None:
         """What was done after it is undone first, newest first, so that each finds what it left behind."""
-        if event.compaction not in self.compacted:
+        if event.compaction not in self.undo_records:
             return
-        for name in reversed(tuple(self.compacted)):
-            self._undo(self.compacted.pop(name))
+        for name in reversed(tuple(self.undo_records)):
+            self._undo(self.undo_records.pop(name))
             if name == event.compaction:
                 break
         self._recarry()
         self.marks.append("uncompact")
 
-    def _undo(self, departed: Departed) -> None:
-        self._leave(departed.summary, quiet=True)
-        for before, after in departed.changed:
+    def _undo(self, record: UndoRecord) -> None:
+        self._leave(record.summary, quiet=True)
+        for before, after in record.changed:
             now = self.view.entries.get(after.id)
             if now is not None and now.origin == after.origin:
                 self._exchange(before.message, before.origin)
-        same_anchor = self.anchor is not None and self.anchor.call == departed.anchor
-        for entry in departed.left:
+        same_anchor = self.anchor is not None and self.anchor.call == record.anchor
+        for entry in record.left:
             if same_anchor and self.is_anchored(entry):
                 self.removed -= entry.cost.tokens * self.scale_of(entry)
             elif same_anchor and self.output is None and self.is_output(entry):
@@ -392,25 +391,25 @@ class Fold(State):
                 entry = entry.with_order(self.view.orders)  # noqa: PLW2901
                 self.since = self.since.plus(entry, quiet=True)
             self.view.put_back(entry)
-        self.view.arrange(departed.order)
-        self.compactions -= not departed.is_prune
+        self.view.arrange(record.order)
+        self.compactions -= not record.is_prune
 
     def _recarry(self) -> None:
         """The reasoning in view again, each message's in the turn it belongs to."""
-        self.carried = Carried()
+        self.reasoning = ReasoningInView()
         for entry in self.view:
             self._follow(entry)
             self._carry(entry)
 
     def _rearrange(self) -> None:
         """The same after messages left: the amounts are known, and no usage is asked for."""
-        known = self.carried
-        self.carried = Carried()
+        known = self.reasoning
+        self.reasoning = ReasoningInView()
         for entry in self.view:
             self._follow(entry)
             tokens, answer = known.tokens.get(entry.id), entry.cost.answer
             if tokens is not None and answer is not None:
-                self.carried.put(entry.id, tokens, known.rests.get(entry.id, NOTHING_COUNTED), calls=answer.calls > 0)
+                self.reasoning.put(entry.id, tokens, known.rests.get(entry.id, NOTHING_COUNTED), calls=answer.calls > 0)
 
     # -- calls --
 
@@ -427,7 +426,7 @@ class Fold(State):
             earlier=self.earlier_reasoning(),
             reasoning=self.earlier_reasoning(with_last=True),
             messages=self.view.tokens,
-            rests=self.carried.turn_rests,
+            rests=self.reasoning.turn_rests,
             forecast=self.forecast(),
             user_turn=self.user_turn,
             results=self.since.results,
@@ -465,7 +464,7 @@ class Fold(State):
             self.calibration = self.forecaster.learn(self.calibration, pending, policy=self.policy, actual=context)
             if self.calibration.of(self.provider, self.model).flipped != rules:  # what it held, by the rule as it is
                 pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True), before=None)
-                self.measured = Measured()  # its steps were told from reasoning by the rule as it was thought to be
+                self.step_ratios = StepRatios()  # they were measured by the rule as it was
         self._set_anchor(event.call, usage, context, pending)
 
     @property
@@ -508,7 +507,7 @@ class Fold(State):
         self.output = own[-1] if own else None
         self.output_left = False
         self.removed = self.history_doubt = 0.0
-        self.since = Since()
+        self.since = SinceAnchor()
         for entry in entries:
             if entry is not self.output:
                 self.since = self.since.plus(entry)
@@ -523,7 +522,7 @@ class Fold(State):
         last = before.anchor
         if last.label or last.spread:
             return
-        self.measured.note(
+        self.step_ratios.note(
             last.order,
             pending.order,
             estimated=pending.messages - last.messages,

@@ -13,12 +13,12 @@ from msgspec.structs import replace as with_changes
 from ullage import reasoning
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
 from ullage.meter import growth, opening
-from ullage.meter.anchor import Anchor, Before, Forecast, Pending, Since
-from ullage.meter.carried import Carried
+from ullage.meter.anchor import Anchor, Before, Forecast, Pending, SinceAnchor
 from ullage.meter.cost import MessageCost, message_cost
 from ullage.meter.growth import NOTHING_COUNTED, AnswerTokens, Counted, GrowthSituation
 from ullage.meter.interval import expected, half_widths
 from ullage.meter.opening import OpeningContent, opening_interval
+from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
 from ullage.tokens.calibration import NOTHING_LEARNT, Calibration, Learnt
@@ -171,7 +171,7 @@ class Forecaster:
 
     def reasoning_counted(
         self,
-        carried: Carried,
+        in_view: ReasoningInView,
         policy: ReasoningPolicy,
         calibration: Calibration,
         *,
@@ -179,15 +179,15 @@ class Forecaster:
         without: str = "",
     ) -> float:
         """Tokens of reasoning in the next input, that of the message ``without`` left out."""
-        if not carried.tokens:
+        if not in_view.tokens:
             return 0.0
         rule = reasoning.rule_for(self.wire, self.provider, self.model, stream=stream)
         learnt = calibration.of(self.provider, self.model)
-        return carried.counted(
+        return in_view.counted(
             policy,
             in_loop=rule.loop != learnt.flips(rule.name, False),
             across_turns=rule.turns != learnt.flips(rule.name, True),
-            user_turn=not carried.is_open,
+            user_turn=not in_view.is_open,
             needed=reasoning.need_for(self.wire, self.model) is not None,
             unsent_too=rule.even_unsent,
             without=without,
@@ -261,7 +261,7 @@ class Forecaster:
         *,
         output: Entry | None,
         output_left: bool,
-        since: Since,
+        since: SinceAnchor,
         user_turn: bool,
         changed: float,
         removed: float,
@@ -376,7 +376,7 @@ class Forecaster:
     def _estimate(
         self,
         anchor: Anchor,
-        since: Since,
+        since: SinceAnchor,
         *,
         output: Entry | None,
         output_left: bool,

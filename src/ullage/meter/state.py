@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from ullage.messages import Message, SystemBlock, Tool
-from ullage.meter.anchor import Anchor, Forecast, Pending, Since
+from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor
 from ullage.meter.breakdown import Share
-from ullage.meter.carried import Carried
-from ullage.meter.departed import Departed
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
-from ullage.meter.measured import Measured
+from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
-from ullage.meter.view import DERIVED, Entry, View
+from ullage.meter.view import DERIVED, Entry, UndoRecord, View
 from ullage.meter.window import Denominators, Limits
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
@@ -25,6 +25,48 @@ MUCH = 10_000
 DENSEST = 8.0
 """Above so many estimated tokens of messages, with system prompt and tools known, an actual that is a multiple of the
 estimate is put down to the messages, up to this multiple: nothing hidden is that large. Below, up to twice."""
+
+
+MOST_STEPS: Final = 1_024
+"""Steps that are kept, the newest: few windows hold more, and what is older is scaled as all together are."""
+
+PLAUSIBLE: Final = (0.5, 2.0)
+"""Actual tokens for each estimated one, as far as that is put down to the messages. Beyond, something else came or
+went with them: reasoning that was dropped, or text that no event shows."""
+
+
+@dataclass(slots=True)
+class StepRatios:
+    """What the messages of each step cost, oldest step first: the orders (``Entry.order``) of its messages and a ratio.
+
+    Two reported inputs in a row, with nothing taken out in between, give the cost of the messages between them. When
+    some of these messages leave the view, the rest is then known by measurement and not only in proportion: results of
+    tools have other wrapping than text, and a compaction leaves another mixture than it found.
+    """
+
+    behind: list[int] = field(default_factory=list)
+    through: list[int] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    """Actual tokens for each estimated one."""
+
+    def note(self, behind: int, through: int, *, estimated: float, actual: float) -> None:
+        """The messages behind one order and through another were estimated at so much and came to so much.
+
+        Steps come in order; what is not plausible is not kept.
+        """
+        if through <= behind or estimated <= 0 or not PLAUSIBLE[0] <= actual / estimated <= PLAUSIBLE[1]:
+            return
+        self.behind.append(behind)
+        self.through.append(through)
+        self.ratios.append(actual / estimated)
+        for column in (self.behind, self.through, self.ratios):
+            del column[:-MOST_STEPS]
+
+    def ratio(self, order: int) -> float | None:
+        """What was measured of the message with this order; ``None`` where nothing was."""
+        place = bisect_left(self.through, order)
+        is_known = place < len(self.through) and self.behind[place] < order
+        return self.ratios[place] if is_known else None
 
 
 @dataclass(kw_only=True, eq=False)
@@ -49,8 +91,8 @@ class State:
     known: ModelLimits | None = field(init=False, metadata=DERIVED)
     forecaster: Forecaster = field(init=False, metadata=DERIVED)
     view: View = field(default_factory=View)
-    carried: Carried = field(default_factory=Carried)
-    since: Since = field(default_factory=Since)
+    reasoning: ReasoningInView = field(default_factory=ReasoningInView)
+    since: SinceAnchor = field(default_factory=SinceAnchor)
     system: tuple[SystemBlock, ...] | None = None
     tools: tuple[Tool, ...] | None = None
     params: dict[str, object] = field(default_factory=dict)
@@ -70,12 +112,12 @@ class State:
     """Tokens the first actual held beyond what the events explain."""
     first_messages: float = 0.0
     """What the messages of the first actual's request were estimated at."""
-    measured: Measured = field(default_factory=Measured)
+    step_ratios: StepRatios = field(default_factory=StepRatios)
     pending: dict[str, Pending] = field(default_factory=dict)
     usages: dict[str, Usage] = field(default_factory=dict)
     """What was reported for each main call, without the provider's own object."""
     open_calls: set[str] = field(default_factory=set)
-    compacted: dict[str, Departed] = field(default_factory=dict)
+    undo_records: dict[str, UndoRecord] = field(default_factory=dict)
     """By the id of the compaction or prune, oldest first, what it took out of the view."""
     compactions: int = 0
     marks: list[str] = field(default_factory=list)
@@ -111,7 +153,7 @@ class State:
     @property
     def user_turn(self) -> bool:
         """Whether the next request begins a turn. At rest it is taken to."""
-        return bool(self.since.users) or not (self.open_calls or (self.since.results and self.carried.is_open))
+        return bool(self.since.users) or not (self.open_calls or (self.since.results and self.reasoning.is_open))
 
     @property
     def tool_turn(self) -> bool:
@@ -121,7 +163,7 @@ class State:
     def earlier_reasoning(self, *, with_last: bool = False) -> float:
         """Tokens of earlier answers' reasoning in the next request, by the provider's rules and the policy."""
         return self.forecaster.reasoning_counted(
-            self.carried,
+            self.reasoning,
             self.policy,
             self.calibration,
             stream=self.anchor.stream if self.anchor else False,
@@ -175,7 +217,7 @@ class State:
 
     def scale_of(self, entry: Entry) -> float:
         """Actual tokens per estimated token of a message that the anchor covers: as its own step showed, else all."""
-        measured = self.measured.ratio(entry.order)
+        measured = self.step_ratios.ratio(entry.order)
         return self.scale() if measured is None else measured
 
     def scale(self) -> float:

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+import msgspec
+
 from ullage.errors import LedgerError
-from ullage.messages import Message, Role, ToolCallPart
+from ullage.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter import fingerprint
 from ullage.meter.breakdown import Share
 from ullage.meter.cost import TOOL_RESULTS, MessageCost
@@ -229,3 +231,50 @@ def _entry_of(message: Message, cost: MessageCost, order: int, *, opening: float
 def _results_of(entry: Entry) -> list[str]:
     """Ids of the tool results that a message holds. Other parts of a tool's message have no name."""
     return [part.id for part in entry.cost.parts if part.row == TOOL_RESULTS and part.name]
+
+
+# -- undoing --
+
+
+class ChangedEntry(NamedTuple):
+    """A message that got other content: its entry before, and the one that stands there since."""
+
+    before: Entry
+    after: Entry
+
+
+class UndoRecord(NamedTuple):
+    """What one compaction or prune changed.
+
+    ``anchor`` is the call that the reading rested on then, ``order`` all ids in view before, ``summary`` the id of the
+    message that was put in the place of what ``left``. A prune only has ``changed``.
+    """
+
+    anchor: str
+    order: tuple[str, ...]
+    left: tuple[Entry, ...] = ()
+    changed: tuple[ChangedEntry, ...] = ()
+    summary: str = ""
+    is_prune: bool = False
+
+
+def cleared(message: Message, parts: Iterable[str], notice: str) -> Message:
+    """The message with a notice in the place of these tool results' content; it and they get a higher revision."""
+    chosen = set(parts)
+    return msgspec.structs.replace(
+        message,
+        revision=message.revision + 1,
+        parts=tuple(
+            _cleared_result(part, notice) if isinstance(part, ToolResultPart) and part.id in chosen else part
+            for part in message.parts
+        ),
+    )
+
+
+def _cleared_result(part: ToolResultPart, notice: str) -> ToolResultPart:
+    return msgspec.structs.replace(
+        part,
+        content=(TextPart(id=f"{part.id}.notice", text=notice),),
+        cleared=True,
+        revision=part.revision + 1,
+    )

@@ -14,7 +14,7 @@ from ullage.reasoning import ReasoningPolicy, ReasoningStep
 
 
 @dataclass(slots=True)
-class Carried:
+class ReasoningInView:
     """Reasoning by message, in order, with running sums: every question is answered without going through it."""
 
     tokens: dict[str, float] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from tests.meter.session import answer, result, said, usage
 from ullage.events import CallEnded, CallStarted, CompactionCommitted, MessageAdded, ModelChanged, Rewound
 from ullage.messages import Message
 from ullage.meter.fold import Fold
-from ullage.meter.measured import MOST_STEPS, Measured
+from ullage.meter.state import MOST_STEPS, StepRatios
 from ullage.usage import Usage
 
 BASE = 300
@@ -75,41 +75,41 @@ def test_by_what_all_came_to_the_same_would_be_far_off() -> None:
 
 def test_a_step_in_which_something_left_is_not_measured() -> None:
     fold, _ = lived(mixed(4))
-    known = len(fold.measured.ratios)
+    known = len(fold.step_ratios.ratios)
     fold.apply(Rewound(to="b2"))
     fold.apply(MessageAdded(message=said("new", words(50))))
     add(fold, "later", 1_400, answer("new.a", "yes", call="later"))
-    assert len(fold.measured.ratios) == known
+    assert len(fold.step_ratios.ratios) == known
     fold.apply(MessageAdded(message=said("newer", words(50))))
     add(fold, "last", 1_480, answer("newer.a", "yes", call="last"))
-    assert len(fold.measured.ratios) == known + 1
+    assert len(fold.step_ratios.ratios) == known + 1
 
 
 def test_what_one_model_counted_says_nothing_of_another() -> None:
     fold, _ = lived(mixed(4))
     fold.apply(ModelChanged(model="gpt-5", wire="responses", provider="openai"))
-    assert fold.measured.ratios == []
+    assert fold.step_ratios.ratios == []
 
 
 def test_a_step_that_came_to_what_no_messages_can_is_not_kept() -> None:
-    measured = Measured()
-    measured.note(0, 2, estimated=100, actual=900)
-    measured.note(2, 4, estimated=100, actual=-50)
-    measured.note(4, 4, estimated=100, actual=100)
-    measured.note(4, 6, estimated=0, actual=100)
-    assert measured == Measured()
+    ratios = StepRatios()
+    ratios.note(0, 2, estimated=100, actual=900)
+    ratios.note(2, 4, estimated=100, actual=-50)
+    ratios.note(4, 4, estimated=100, actual=100)
+    ratios.note(4, 6, estimated=0, actual=100)
+    assert ratios == StepRatios()
 
 
 def test_the_newest_steps_are_kept_and_what_lies_between_two_is_not_known() -> None:
-    measured = Measured()
+    ratios = StepRatios()
     for step in range(2 * MOST_STEPS):
-        measured.note(10 * step, 10 * step + 8, estimated=100, actual=100 + step % 7)
+        ratios.note(10 * step, 10 * step + 8, estimated=100, actual=100 + step % 7)
     last = 10 * (2 * MOST_STEPS - 1)
-    assert measured.ratio(last) is None
-    assert measured.ratio(last + 1) == measured.ratio(last + 8) == 1 + (2 * MOST_STEPS - 1) % 7 / 100
-    assert measured.ratio(last + 9) is None
-    assert measured.ratio(5) is None
-    assert len(measured.ratios) == len(measured.behind) == len(measured.through) == MOST_STEPS
+    assert ratios.ratio(last) is None
+    assert ratios.ratio(last + 1) == ratios.ratio(last + 8) == 1 + (2 * MOST_STEPS - 1) % 7 / 100
+    assert ratios.ratio(last + 9) is None
+    assert ratios.ratio(5) is None
+    assert len(ratios.ratios) == len(ratios.behind) == len(ratios.through) == MOST_STEPS
 
 
 def test_what_was_measured_by_a_rule_that_was_the_other_way_round_is_given_up() -> None:
@@ -125,7 +125,7 @@ def test_what_was_measured_by_a_rule_that_was_the_other_way_round_is_given_up() 
         thinking = words(300) if thought else ""
         fold.apply(MessageAdded(message=answer(f"a{number}", words(30), reasoning=thinking, call=f"c{number}")))
         fold.apply(MessageAdded(message=said(f"u{number}", words(40, number))))
-        known.append(len(fold.measured.ratios))
+        known.append(len(fold.step_ratios.ratios))
         real += 40 + thought + 45
     assert fold.calibration.of("vllm", "qwen3").flipped
     assert known == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3]
