@@ -7,7 +7,7 @@ import pytest
 from tests.codec.test_dimensions import IMAGES
 from ullage.messages import FilePart, ImagePart
 from ullage.runtime.agent import Agent
-from ullage.runtime.work import KEPT
+from ullage.runtime.session_runtime import BLOB_SOURCE
 
 MIMES = ["image/png", "image/jpeg", "image/gif", "image/bmp", "image/webp", "image/webp", "image/webp"]
 
@@ -22,7 +22,7 @@ async def test_bytes_of_an_image_are_an_image_with_its_pixels_and_are_kept_besid
     async with agent(tmp_path).session("one") as session:
         message = await session.message(*IMAGES, id="m")
         store = (await session._look()).ledger.store
-        kept = [await store.kept("one", part.source.removeprefix(KEPT)) for part in message.of_type(ImagePart)]
+        kept = [await store.kept("one", part.source.removeprefix(BLOB_SOURCE)) for part in message.of_type(ImagePart)]
     assert kept == IMAGES
     assert message.parts == tuple(
         ImagePart(id=f"m.{place}", mime=mime, width=640, height=480, size_bytes=len(data), source=part.source)

@@ -34,7 +34,7 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.window import DEFAULT_TRIGGER
 from ullage.runtime.settings import Settings
-from ullage.runtime.status import taken
+from ullage.runtime.status import reading_event
 
 NEWER_EVERY_S: Final = 2.0
 """Seconds between two searches for a session that was begun after this one."""
@@ -99,7 +99,7 @@ class Watched:
     def _seen(self, growth: Growth, meter: Meter) -> Seen:
         reading, last = meter.reading(), self._last
         restarted, self._restarted = self._restarted, ""
-        status = taken(
+        status = reading_event(
             reading,
             messages=len(meter.messages),
             last=last,

@@ -39,9 +39,9 @@ from ullage.runtime.outcome import Result
 from ullage.runtime.precedence import Layer, Resolved, resolve
 from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage.runtime.session import MessageInput, Session
+from ullage.runtime.session_runtime import AgentRuntime
 from ullage.runtime.settings import Settings
 from ullage.runtime.settings_types import AgentSettings, SessionSettings
-from ullage.runtime.work import Shared
 from ullage.store.calibration import CalibrationStore, DamagedStore, UnwritableStore
 from ullage.store.grants import ProjectGrants
 from ullage.store.leases import new_owner
@@ -119,7 +119,7 @@ class Agent:
         self._data = data_directory(self._environment)
         self._given_store = store
         self._given_client: Client | None = None
-        self._shared: Shared | None = None
+        self._shared: AgentRuntime | None = None
         self._open = 0
         self._resources: AsyncExitStack | None = None
         self._opening = asyncio.Lock()
@@ -164,7 +164,7 @@ class Agent:
 
     # -- what sessions share --
 
-    async def _enter(self) -> Shared:
+    async def _enter(self) -> AgentRuntime:
         """What all sessions share, opened with the first of them. Each ``_enter`` wants a ``_leave``."""
         async with self._opening:
             if self._shared is None:
@@ -195,7 +195,7 @@ class Agent:
             resources, self._resources, self._shared = self._resources, None, None
             await resources.aclose()
 
-    async def _begin(self) -> Shared:
+    async def _begin(self) -> AgentRuntime:
         settings = self.settings
         async with AsyncExitStack() as stack:
             store = self._given_store
@@ -219,7 +219,7 @@ class Agent:
             await open_all(self._servers)
             self._forget_tools()
             self._resources = stack.pop_all()
-        return Shared(
+        return AgentRuntime(
             store=store,
             client=client,
             owner=new_owner(),

@@ -13,7 +13,7 @@ from ullage.agent.loop import OpenCall
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven, Event, GrantGiven, GrantRevoked
 from ullage.messages import Tool
-from ullage.runtime.work import Work
+from ullage.runtime.session_runtime import SessionRuntime
 from ullage.tools.call_text import CallLine, call_lines
 from ullage.tools.running import parse_arguments
 from ullage.tools.tool import AgentTool, BadArguments
@@ -53,28 +53,28 @@ class ScopedGrant(NamedTuple):
     grant: Grant
 
 
-def question_about(work: Work, call: OpenCall) -> Question:
+def question_about(runtime: SessionRuntime, call: OpenCall) -> Question:
     """What a person is asked about this call."""
     return Question(
         call_id=call.call_id,
         name=call.name,
         digest=call.digest,
         lines=call_lines(call.name, call.arguments),
-        offer=_offer(work, call),
+        offer=_offer(runtime, call),
     )
 
 
-def questions(work: Work) -> list[Question]:
+def questions(runtime: SessionRuntime) -> list[Question]:
     """Every call that needs an answer now, in order."""
-    return [question_about(work, call) for call in work.ledger.loop.open if call.state == "asked"]
+    return [question_about(runtime, call) for call in runtime.ledger.loop.open if call.state == "asked"]
 
 
-def needs_approval(work: Work, call: OpenCall) -> bool:
+def needs_approval(runtime: SessionRuntime, call: OpenCall) -> bool:
     """Whether the settings or the tool want a person to be asked about this call."""
-    tool = work.tools.get(call.name)
-    if tool is None or not may_ask(work, tool):
+    tool = runtime.tools.get(call.name)
+    if tool is None or not may_ask(runtime, tool):
         return False
-    if is_listed(work, tool) or tool.unconfined or not callable(tool.needs_approval):
+    if is_listed(runtime, tool) or tool.unconfined or not callable(tool.needs_approval):
         return True
     try:
         return bool(tool.needs_approval(parse_arguments(call.arguments)))
@@ -85,20 +85,20 @@ def needs_approval(work: Work, call: OpenCall) -> bool:
         return True
 
 
-def may_ask(work: Work, tool: AgentTool) -> bool:
+def may_ask(runtime: SessionRuntime, tool: AgentTool) -> bool:
     """Whether a person may be asked about calls of this tool, depending on their arguments or not."""
-    return is_listed(work, tool) or bool(tool.unconfined) or bool(tool.needs_approval)
+    return is_listed(runtime, tool) or bool(tool.unconfined) or bool(tool.needs_approval)
 
 
-def is_listed(work: Work, tool: AgentTool) -> bool:
+def is_listed(runtime: SessionRuntime, tool: AgentTool) -> bool:
     """Whether the setting ``approve`` names the tool, or its kind."""
-    approve = work.settings.approve
+    approve = runtime.settings.approve
     return tool.name in approve or (MCP in approve and bool(tool.declaration.server))
 
 
-def grant_for(work: Work, call: OpenCall) -> Grant | None:
+def grant_for(runtime: SessionRuntime, call: OpenCall) -> Grant | None:
     """The grant that allows this call, the session's before the project's; ``None`` where there is none."""
-    tool = work.tools.get(call.name)
+    tool = runtime.tools.get(call.name)
     if tool is None or tool.unconfined:
         return None
     try:
@@ -106,19 +106,19 @@ def grant_for(work: Work, call: OpenCall) -> Grant | None:
     except BadArguments:
         return None
     declaration = declaration_digest(tool)
-    found = (one.grant for one in grants_of(work) if covers(one.grant, call.name, arguments, declaration))
+    found = (one.grant for one in grants_of(runtime) if covers(one.grant, call.name, arguments, declaration))
     return next(found, None)
 
 
-def is_to_ask(work: Work, call: OpenCall) -> bool:
+def is_to_ask(runtime: SessionRuntime, call: OpenCall) -> bool:
     """Whether this call may only run once a person was asked: nobody approved it, and no grant allows it."""
-    return not call.is_approved and needs_approval(work, call) and grant_for(work, call) is None
+    return not call.is_approved and needs_approval(runtime, call) and grant_for(runtime, call) is None
 
 
-def grants_of(work: Work) -> list[ScopedGrant]:
+def grants_of(runtime: SessionRuntime) -> list[ScopedGrant]:
     """What is allowed in advance in this session, and in its project."""
-    session = [ScopedGrant("session", grant) for grant in work.ledger.loop.grants]
-    return session + [ScopedGrant("project", grant) for grant in work.shared.grants.of(work.root)]
+    session = [ScopedGrant("session", grant) for grant in runtime.ledger.loop.grants]
+    return session + [ScopedGrant("project", grant) for grant in runtime.shared.grants.of(runtime.root)]
 
 
 def declaration_digest(tool: AgentTool) -> str:
@@ -131,11 +131,11 @@ def _digest(declaration: Tool) -> str:
     return sha256(said).hexdigest()
 
 
-def _offer(work: Work, call: OpenCall) -> tuple[str, ...] | None:
-    if call.name in work.tools and work.tools[call.name].unconfined:
+def _offer(runtime: SessionRuntime, call: OpenCall) -> tuple[str, ...] | None:
+    if call.name in runtime.tools and runtime.tools[call.name].unconfined:
         return None
     if call.name != SHELL:
-        return () if call.name in work.tools else None
+        return () if call.name in runtime.tools else None
     try:
         command = parse_arguments(call.arguments).get("command")
     except BadArguments:
@@ -143,9 +143,9 @@ def _offer(work: Work, call: OpenCall) -> tuple[str, ...] | None:
     return offered_prefix(command) or None
 
 
-def new_grant(work: Work, tool: str, prefix: Sequence[str] = ()) -> Grant:
+def new_grant(runtime: SessionRuntime, tool: str, prefix: Sequence[str] = ()) -> Grant:
     """A grant for a tool of the session. Raises ``CommandRefused`` for one that would allow what nobody can foresee."""
-    known = work.tools.get(tool)
+    known = runtime.tools.get(tool)
     if known is None:
         raise CommandRefused(f"The session has no tool {tool!r}, so nothing can be granted for it.")
     if known.unconfined:
@@ -161,16 +161,16 @@ def new_grant(work: Work, tool: str, prefix: Sequence[str] = ()) -> Grant:
         tool=tool,
         prefix=tuple(prefix),
         declaration=declaration_digest(known),
-        at=work.shared.clock(),
+        at=runtime.shared.clock(),
     )
 
 
-def granted_events(work: Work, grant: Grant, scope: GrantScope) -> list[Event]:
+def granted_events(runtime: SessionRuntime, grant: Grant, scope: GrantScope) -> list[Event]:
     """The grant as an event, where it is the session's, and the answer for every open question that it covers."""
     events: list[Event] = []
     if scope == "session":
         events.append(GrantGiven(grant=grant.id, tool=grant.tool, prefix=grant.prefix, declaration=grant.declaration))
-    for call in work.ledger.loop.open:
+    for call in runtime.ledger.loop.open:
         if call.state == "asked" and _is_covered(grant, call):
             events.append(ApprovalGiven(call_id=call.call_id, approved=True, digest=call.digest))
     return events
@@ -184,21 +184,21 @@ def _is_covered(grant: Grant, call: OpenCall) -> bool:
     return covers(grant, call.name, arguments, grant.declaration)
 
 
-def revoked_event(work: Work, grant: str) -> GrantRevoked | None:
+def revoked_event(runtime: SessionRuntime, grant: str) -> GrantRevoked | None:
     """The event that takes back a grant of the session; ``None`` where it has none of this id."""
-    is_known = any(one.id == grant for one in work.ledger.loop.grants)
+    is_known = any(one.id == grant for one in runtime.ledger.loop.grants)
     return GrantRevoked(grant=grant) if is_known else None
 
 
 def answer(
-    work: Work, call_id: str, approved: bool, note: str, digest: str, *, by_nobody: bool
+    runtime: SessionRuntime, call_id: str, approved: bool, note: str, digest: str, *, by_nobody: bool
 ) -> ApprovalGiven | None:
     """The answer for the call that is asked about; ``None`` where none of this id waits for one.
 
     Without a digest the call that is asked about is meant, if there is only one of this id. Raises ``CommandRefused``
     for another digest.
     """
-    asked = [call for call in work.ledger.loop.open if call.call_id == call_id and call.state == "asked"]
+    asked = [call for call in runtime.ledger.loop.open if call.call_id == call_id and call.state == "asked"]
     if not asked:
         return None
     meant = [call for call in asked if digest in ("", call.digest)]

@@ -32,7 +32,7 @@ from ullage.messages import Request
 from ullage.runtime.compacting import note_refusal, prepare_ahead
 from ullage.runtime.drafting import Drafting
 from ullage.runtime.hooks import run_hook
-from ullage.runtime.work import KEPT, Work, sources_of
+from ullage.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
 from ullage.wire.call import Retries, Retrying, stream
 from ullage.wire.discovery import limits
 
@@ -45,23 +45,23 @@ LIMITS_S: Final = 3.0
 """Seconds an endpoint has to say how large its window is."""
 
 
-async def call_model(work: Work, step: CallModel) -> None:
+async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     """One call to its end. What the provider does becomes events; raises only for the store and for hooks.
 
     Cancelling is safe anywhere: what streamed is stored as a draft, and the call stays open in the ledger for whoever
     settles it.
     """
-    ledger = work.ledger
+    ledger = runtime.ledger
     if drops := ledger.loop.drops:
         await asyncio.sleep(min(_LONGEST_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
-    request = request_of(work)
-    await load_media(work)
-    reading = work.reading
-    for hook in work.shared.hooks:
+    request = request_of(runtime)
+    await load_media(runtime)
+    reading = runtime.reading
+    for hook in runtime.shared.hooks:
         await run_hook(hook.before_call(request, reading))
-    options = options_of(work, step)
+    options = options_of(runtime, step)
     call = f"call-{ledger.loop.seq + 1}"
-    started: list[Event] = [*work.reading_events(), *departed(work, request, options)]
+    started: list[Event] = [*runtime.reading_events(), *epoch_changed(runtime, request, options)]
     used = reading.used
     started.append(
         CallStarted(
@@ -73,99 +73,99 @@ async def call_model(work: Work, step: CallModel) -> None:
         )
     )
     await ledger.write(started)
-    work.usage_seen, work.waits_to_retry = None, False
-    prepare_ahead(work)
+    runtime.usage_seen, runtime.waits_to_retry = None, False
+    prepare_ahead(runtime)
     answer: Answer | ProviderError
     try:
-        answer = await _stream(work, request, call, options)
+        answer = await _stream(runtime, request, call, options)
     except ProviderError as problem:
         answer = problem
     finally:
-        repairs = repaired(call, work.outgoing.settle())
+        repairs = repaired(call, runtime.requests.settle())
     if isinstance(answer, ProviderError):
         if isinstance(answer, Overflow):
-            note_refusal(work, answer)
-        await ledger.write([*repairs, *failed(call, answer, work)], ends_draft=call)
+            note_refusal(runtime, answer)
+        await ledger.write([*repairs, *failed(call, answer, runtime)], ends_draft=call)
         return
     await ledger.write([*repairs, *ended(call, answer)], ends_draft=call)
-    await ledger.write([*what_was_learnt(work, call), *work.reading_events()])
-    reading = work.reading
-    for hook in work.shared.hooks:
+    await ledger.write([*what_was_learnt(runtime, call), *runtime.reading_events()])
+    reading = runtime.reading
+    for hook in runtime.shared.hooks:
         await run_hook(hook.after_call(answer, reading))
 
 
-def lacks_limits(work: Work) -> bool:
+def lacks_limits(runtime: SessionRuntime) -> bool:
     """Whether the model's window or its largest output is known to nobody, and its endpoint has not been asked."""
-    meter = work.ledger.meter
-    is_known = work.reading.window.tokens is not None and meter.limits.max_output is not None
-    return not is_known and work.asked_limits != meter._fold.model
+    meter = runtime.ledger.meter
+    is_known = runtime.reading.window.tokens is not None and meter.limits.max_output is not None
+    return not is_known and runtime.asked_limits != meter._fold.model
 
 
-async def learn_limits(work: Work) -> None:
+async def learn_limits(runtime: SessionRuntime) -> None:
     """Ask the endpoint for the model's limits, once a model. What it does not say stays unknown.
 
     Cancelled, it has not asked: the next call does.
     """
-    model = work.ledger.meter._fold.model
+    model = runtime.ledger.meter._fold.model
     said = None
     with contextlib.suppress(ProviderError, TimeoutError):
         async with asyncio.timeout(LIMITS_S):
-            said = await limits(work.endpoint(), model, client=work.shared.client)
-    work.asked_limits = model
+            said = await limits(runtime.endpoint(), model, client=runtime.shared.client)
+    runtime.asked_limits = model
     if said is not None and (said.window is not None or said.max_output is not None):
         learnt = LimitLearnt(
             model=model, source="provider", window=said.window, input_cap=said.input_cap, max_output=said.max_output
         )
-        await work.ledger.write([learnt])
+        await runtime.ledger.write([learnt])
 
 
-def request_of(work: Work) -> Request:
+def request_of(runtime: SessionRuntime) -> Request:
     """The next request: the view, with the results of each answer in the order of its calls.
 
     Where messages were only added since the last one, this costs what was added.
     """
-    meter = work.ledger.meter
-    return meter.request(stream=work.settings.stream, messages=work.outgoing.messages(meter))
+    meter = runtime.ledger.meter
+    return meter.request(stream=runtime.settings.stream, messages=runtime.requests.messages(meter))
 
 
-def departed(work: Work, request: Request, options: Options) -> list[Event]:
+def epoch_changed(runtime: SessionRuntime, request: Request, options: Options) -> list[Event]:
     """A new epoch where the request does not extend the last one and nothing has said so; nothing otherwise.
 
     That is reasoning which the policy, or the model's wire, wants no more of from here on.
     """
-    memory, meter = work.memory, work.ledger.meter
+    memory, meter = runtime.memory, runtime.ledger.meter
     if memory.started is None or memory.is_declared:
         return []
-    places = [message.id for message in meter.messages] if work.outgoing.history.last is None else []
+    places = [message.id for message in meter.messages] if runtime.requests.history.last is None else []
     earlier = None
     if memory.newest_sent in places:
         sent = in_view(meter.messages[: places.index(memory.newest_sent) + 1])
         earlier = meter.request(stream=request.stream, messages=sent)
     try:
-        endpoint = work.endpoint()
+        endpoint = runtime.endpoint()
     except ProviderError:
         return []  # the call itself will say so
-    departs = work.outgoing.departs(request, endpoint, earlier, policy=meter.policy, options=options)
-    return [work.new_epoch("reasoning")] if departs else []
+    changes_earlier = runtime.requests.changes_earlier(request, endpoint, earlier, policy=meter.policy, options=options)
+    return [runtime.new_epoch("reasoning")] if changes_earlier else []
 
 
-def options_of(work: Work, step: CallModel) -> Options:
+def options_of(runtime: SessionRuntime, step: CallModel) -> Options:
     """What the call asks for besides its content."""
-    most = step.max_output or asked_output(work)
-    return dataclasses.replace(work.settings.options, media=work.media, max_output=most)
+    most = step.max_output or asked_output(runtime)
+    return dataclasses.replace(runtime.settings.options, media=runtime.media, max_output=most)
 
 
-def asked_output(work: Work) -> int | None:
+def asked_output(runtime: SessionRuntime) -> int | None:
     """The most output a call asks for of itself; ``None`` where the wire need not say and nobody did."""
-    meter, asked = work.ledger.meter, work.settings.max_output
+    meter, asked = runtime.ledger.meter, runtime.settings.max_output
     if asked is None and meter._fold.wire == "messages":
         asked = MAX_OUTPUT
     most = meter.limits.max_output
     return asked if asked is None or most is None else min(asked, most.tokens)
 
 
-async def _stream(work: Work, request: Request, call: str, options: Options) -> Answer:
-    ledger, settings = work.ledger, work.settings
+async def _stream(runtime: SessionRuntime, request: Request, call: str, options: Options) -> Answer:
+    ledger, settings = runtime.ledger, runtime.settings
     retried: list[CallRetried] = []
 
     def note_retry(retrying: Retrying) -> None:
@@ -176,14 +176,14 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
     async def pause(seconds: float) -> None:
         await ledger.write(tuple(retried))
         retried.clear()
-        work.waits_to_retry = True
+        runtime.waits_to_retry = True
         await asyncio.sleep(seconds)
-        work.waits_to_retry = False
+        runtime.waits_to_retry = False
 
     events = stream(
         request,
-        work.endpoint(),
-        client=work.shared.client,
+        runtime.endpoint(),
+        client=runtime.shared.client,
         message_id=f"{call}.answer",
         call=call,
         policy=ledger.meter.policy,
@@ -191,7 +191,7 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
         retries=Retries(tries=settings.tries, loading_s=settings.loading_s),
         on_retry=note_retry,
         sleep=pause,
-        history=work.outgoing.history,
+        history=runtime.requests.history,
     )
     drafting = Drafting(ledger.store, ledger.held, call, flush_s=settings.flush_s, flush_bytes=settings.flush_bytes)
     async with drafting, contextlib.aclosing(events) as coming:
@@ -199,7 +199,7 @@ async def _stream(work: Work, request: Request, call: str, options: Options) -> 
             if isinstance(event, Answer):
                 return event
             if isinstance(event, UsageSeen):
-                work.usage_seen = event.usage
+                runtime.usage_seen = event.usage
             drafting.put(event)
     raise ServerError("The call ended without an answer.")
 
@@ -227,7 +227,7 @@ def ended(call: str, answer: Answer) -> list[Event]:
     return events
 
 
-def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
+def failed(call: str, problem: ProviderError, runtime: SessionRuntime) -> list[Event]:
     """A call that gave nothing, and the limit its error may name."""
     kind = next((one.__name__ for one in type(problem).__mro__ if one.__name__ in OVERFLOWS), type(problem).__name__)
     counted = problem.count if isinstance(problem, Overflow) else None
@@ -236,7 +236,7 @@ def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
         cap = problem.limit if problem.input_alone else None
         events.append(
             LimitLearnt(
-                model=work.ledger.meter._fold.model,
+                model=runtime.ledger.meter._fold.model,
                 source="error",
                 window=None if problem.input_alone else problem.limit,
                 input_cap=cap,
@@ -245,22 +245,22 @@ def failed(call: str, problem: ProviderError, work: Work) -> list[Event]:
     return events
 
 
-async def load_media(work: Work) -> None:
+async def load_media(runtime: SessionRuntime) -> None:
     """Load the bytes of images and files that came into view. One that the store does not have is sent as a note."""
-    if work.wanted is None:
-        work.wanted = [source for message in work.ledger.meter.messages for source in sources_of(message)]
-    while work.wanted:
-        source = work.wanted[-1]
-        if source not in work.media:
-            handle = source.removeprefix(KEPT)
+    if runtime.wanted is None:
+        runtime.wanted = [source for message in runtime.ledger.meter.messages for source in sources_of(message)]
+    while runtime.wanted:
+        source = runtime.wanted[-1]
+        if source not in runtime.media:
+            handle = source.removeprefix(BLOB_SOURCE)
             with contextlib.suppress(SessionNotFound):  # an imported session may name bytes that came with no file
-                work.media[source] = await work.ledger.store.kept(work.ledger.session, handle)
-        work.wanted.pop()
+                runtime.media[source] = await runtime.ledger.store.kept(runtime.ledger.session, handle)
+        runtime.wanted.pop()
 
 
-def what_was_learnt(work: Work, call: str) -> list[Event]:
+def what_was_learnt(runtime: SessionRuntime, call: str) -> list[Event]:
     """How the call's estimate fared, for the ledger; nothing where the provider reported no usable input."""
-    fold = work.ledger.meter._fold
+    fold = runtime.ledger.meter._fold
     last = fold.track.last
     if last is None or last.call != call or last.actual is None or last.error is None:
         return []

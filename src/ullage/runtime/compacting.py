@@ -15,8 +15,10 @@ from msgspec.structs import replace
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
 from ullage.codec.blocks import Options
-from ullage.context.budget import aim_of, correction_of, should_prepare
+from ullage.context.budget import aim_of, bytes_limit_of, correction_of, image_limit_of, should_prepare
+from ullage.context.costs import count_images, size_bytes
 from ullage.context.prepared import PreparedSummary, prepare
+from ullage.context.request_limits import RequestLimits, request_limits
 from ullage.context.rules import CompactionRules
 from ullage.context.situation import Situation
 from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
@@ -36,10 +38,8 @@ from ullage.events import (
 from ullage.messages import Request
 from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
-from ullage.runtime.compactions import ReadySummary
 from ullage.runtime.hooks import Refusal, run_hook
-from ullage.runtime.limiting import is_over_request, limited, note_limits
-from ullage.runtime.work import Work
+from ullage.runtime.session_runtime import LastLook, ReadySummary, Served, SessionRuntime
 from ullage.tasks import to_completion
 from ullage.usage import Usage
 from ullage.wire.call import Retries, ask
@@ -48,39 +48,41 @@ from ullage.wire.endpoints import Endpoint
 SUMMARY_TRIES: Final = 2
 """How often the request of a summary is sent until an answer begins: a strategy without a model follows it."""
 
+NONE_MET: Final = RequestLimits()
 
-def may_compact(work: Work) -> bool:
+
+def may_compact(runtime: SessionRuntime) -> bool:
     """Whether a compaction is worth a try now. Cheap while nothing is due."""
-    loop, reading = work.ledger.loop, work.reading
+    loop, reading = runtime.ledger.loop, runtime.reading
     if loop.compact_asked is not None:
         return True
     is_refused = loop.failed in OVERFLOWS
     is_too_large = reading.input_limit is not None and reading.used.high > reading.input_limit
     is_due = reading.should_compact() or is_too_large
-    if not work.settings.auto or not (is_refused or is_due or is_over_request(work)):
+    if not runtime.settings.auto or not (is_refused or is_due or is_over_request(runtime)):
         return False
-    return not refusal(work, "overflow" if is_refused else "point")
+    return not refusal(runtime, "overflow" if is_refused else "point")
 
 
-def refusal(work: Work, trigger: CompactionTrigger) -> str:
+def refusal(runtime: SessionRuntime, trigger: CompactionTrigger) -> str:
     """Why a compaction would not help, as the breakers have it; empty where it may."""
-    situation = situation_of(work, Compact(trigger), "")
+    situation = situation_of(runtime, Compact(trigger), "")
     bar = aim_of(situation).bar
-    return work.memory.breakers.refusal(
+    return runtime.memory.breakers.refusal(
         history=situation.fold.view.digest,
         high=situation.sizes.high,
         limit=None if bar is None else round(bar),
-        input_limit=work.reading.input_limit,
+        input_limit=runtime.reading.input_limit,
     )
 
 
-def situation_of(work: Work, step: Compact, compaction: str) -> Situation:
+def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Situation:
     """All that this compaction rests on, now."""
-    memory, settings, reading = work.memory, work.settings, work.reading
-    if step.trigger == "overflow" and not work.compactions.met:
-        _note_earlier_refusal(work)
+    memory, settings, reading = runtime.memory, runtime.settings, runtime.reading
+    if step.trigger == "overflow" and not runtime.compactions.met:
+        _note_earlier_refusal(runtime)
     situation = Situation(
-        fold=fold_of(work),
+        fold=fold_of(runtime),
         trigger=step.trigger,
         compaction=compaction,
         snapshot=reading.snapshot_id,
@@ -92,7 +94,7 @@ def situation_of(work: Work, step: Compact, compaction: str) -> Situation:
             own_model=bool(settings.summary_model) and settings.summary_model != settings.model,
         ),
         pins=memory.pins,
-        waiting=frozenset(call.call_id for call in work.ledger.loop.open),
+        waiting=frozenset(call.call_id for call in runtime.ledger.loop.open),
         task_start=memory.task_start,
         instructions=step.instructions,
     )
@@ -100,100 +102,100 @@ def situation_of(work: Work, step: Compact, compaction: str) -> Situation:
         refused = Overflow("", count=memory.refused, limit=reading.window.tokens)
         correction = correction_of(refused, reading.used.tokens, reading.window.tokens)
         situation = dataclasses.replace(situation, correction=correction)
-    return limited(work, situation)
+    return limited(runtime, situation)
 
 
-def _note_earlier_refusal(work: Work) -> None:
+def _note_earlier_refusal(runtime: SessionRuntime) -> None:
     """What can still be told of a refusal that another driver met: its kind."""
     for kind in (BodyTooLarge, TooManyImages):
-        if work.memory.last_error == kind.__name__:
-            note_refusal(work, kind(""))
+        if runtime.memory.last_error == kind.__name__:
+            note_refusal(runtime, kind(""))
 
 
-def note_refusal(work: Work, problem: Overflow) -> None:
+def note_refusal(runtime: SessionRuntime, problem: Overflow) -> None:
     """Remember how many bytes or images the endpoint takes, from its refusal of the request that is in view."""
-    note_limits(work, problem, situation_of(work, Compact("point"), ""))
+    note_limits(runtime, problem, situation_of(runtime, Compact("point"), ""))
 
 
-def fold_of(work: Work) -> Fold:
+def fold_of(runtime: SessionRuntime) -> Fold:
     """The fold behind the session's readings, to be read."""
-    return work.ledger.meter._fold
+    return runtime.ledger.meter._fold
 
 
-async def compact(work: Work, step: Compact) -> None:
+async def compact(runtime: SessionRuntime, step: Compact) -> None:
     """Climb until something is committed or nothing helps. What happened stands in the ledger.
 
     Raises for the store and for hooks alone. Cancelling is safe anywhere and leaves the view as it was.
     """
-    before = await work.record_reading()  # what decides is what every display shows
-    name = f"compaction-{work.ledger.loop.seq + 1}"
-    if not await _is_allowed(work, step, name):
+    before = await runtime.record_reading()  # what decides is what every display shows
+    name = f"compaction-{runtime.ledger.loop.seq + 1}"
+    if not await _is_allowed(runtime, step, name):
         return
-    compactions = work.compactions
+    compactions = runtime.compactions
     order = compactions.strategies
     if compactions.prepared is not None:
         order = (PreparedSummary(*compactions.prepared), *order)
     strategies, attempt = Strategies(order), Attempt()
     while True:
-        async with work.ledger.still():
-            found = await to_completion(asyncio.to_thread(strategies.next, situation_of(work, step, name), attempt))
+        async with runtime.ledger.still():
+            found = await to_completion(asyncio.to_thread(strategies.next, situation_of(runtime, step, name), attempt))
         match found:
             case AskModel():
-                await work.ledger.write(found.events)
-                attempt = found.attempt.answered(await summarise(work, found.ask, "summary"))
+                await runtime.ledger.write(found.events)
+                attempt = found.attempt.answered(await summarise(runtime, found.ask, "summary"))
             case Commit():
                 compactions.prepared = None
-                work.stuck = None
-                await work.ledger.write(found.events, durable=True)
-                await work.record_reading()
-                for hook in work.shared.hooks:
-                    await run_hook(hook.after_compaction(before, work.reading))
+                runtime.stuck = None
+                await runtime.ledger.write(found.events, durable=True)
+                await runtime.record_reading()
+                for hook in runtime.shared.hooks:
+                    await run_hook(hook.after_compaction(before, runtime.reading))
                 return
             case Stuck():
-                work.stuck = found.error
-                await work.ledger.write(found.events)
+                runtime.stuck = found.error
+                await runtime.ledger.write(found.events)
                 return
 
 
-async def _is_allowed(work: Work, step: Compact, name: str) -> bool:
+async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool:
     """Whether no hook objects; their pins are taken over."""
-    for hook in work.shared.hooks:
-        said = await run_hook(hook.before_compaction(work.reading, step.trigger))
+    for hook in runtime.shared.hooks:
+        said = await run_hook(hook.before_compaction(runtime.reading, step.trigger))
         if isinstance(said, Refusal):
             started = CompactionStarted(
                 compaction=name,
                 trigger=step.trigger,
-                snapshot=work.reading.snapshot_id,
-                high=work.reading.used.high,
-                history=fold_of(work).view.digest,
+                snapshot=runtime.reading.snapshot_id,
+                high=runtime.reading.used.high,
+                history=fold_of(runtime).view.digest,
             )
-            await work.ledger.write([started, CompactionRolledBack(compaction=name, reason="vetoed", note=said.why)])
+            await runtime.ledger.write([started, CompactionRolledBack(compaction=name, reason="vetoed", note=said.why)])
             return False
         if said:
-            await work.ledger.write([Pinned(messages=said)])
+            await runtime.ledger.write([Pinned(messages=said)])
     return True
 
 
-async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool = False) -> SummaryAnswer:
+async def summarise(runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, detached: bool = False) -> SummaryAnswer:
     """One call of a summary. Its usage is spend; what the provider does is a value for the strategy."""
-    ledger, settings = work.ledger, work.settings
+    ledger, settings = runtime.ledger, runtime.settings
     call = f"{'prepare' if detached else 'summary'}-{ledger.loop.seq + 1}"
     size = Amount(tokens=wanted.tokens, low=0, high=wanted.tokens)
     started = CallStarted(call=call, purpose=purpose, estimate=size, detached=detached)
     await ledger.write([started])
     try:
-        endpoint, model = settings.endpoint(work.shared.environment, settings.summary_model)
-        request = _request(work, wanted, model, endpoint.wire, endpoint.provider)
+        endpoint, model = settings.endpoint(runtime.shared.environment, settings.summary_model)
+        request = _request(runtime, wanted, model, endpoint.wire, endpoint.provider)
         answer = await ask(
             request,
             endpoint,
-            client=work.shared.client,
+            client=runtime.shared.client,
             message_id=f"{call}.answer",
             call=call,
             policy=ledger.meter.policy,
             options=Options(
-                max_output=_largest_answer(work, wanted, model, endpoint),
-                media=work.media if wanted.extends else {},
+                max_output=_largest_answer(runtime, wanted, model, endpoint),
+                media=runtime.media if wanted.extends else {},
             ),
             retries=Retries(tries=SUMMARY_TRIES),
         )
@@ -219,12 +221,12 @@ async def summarise(work: Work, wanted: Ask, purpose: Purpose, *, detached: bool
     return SummaryAnswer(answer.message, answer.stop, answer.usage)
 
 
-def _largest_answer(work: Work, wanted: Ask, model: str, endpoint: Endpoint) -> int | None:
+def _largest_answer(runtime: SessionRuntime, wanted: Ask, model: str, endpoint: Endpoint) -> int | None:
     """What the call may ask for: what was planned, or the most the model gives.
 
     Where nobody knows that, and the wire need not say, ``None``: who asks for more than there is gets no summary.
     """
-    fold = fold_of(work)
+    fold = fold_of(runtime)
     known = fold.limits.max_output.tokens if fold.limits.max_output is not None else None
     if model != fold.model:
         other = lookup(endpoint.provider, model)
@@ -234,8 +236,8 @@ def _largest_answer(work: Work, wanted: Ask, model: str, endpoint: Endpoint) -> 
     return wanted.max_output if known is None else min(wanted.max_output, known)
 
 
-def _request(work: Work, wanted: Ask, model: str, wire: str, provider: str) -> Request:
-    held = work.ledger.meter.request(stream=work.settings.stream)
+def _request(runtime: SessionRuntime, wanted: Ask, model: str, wire: str, provider: str) -> Request:
+    held = runtime.ledger.meter.request(stream=runtime.settings.stream)
     if wanted.extends:
         return replace(held, messages=wanted.messages)
     return Request(
@@ -243,40 +245,109 @@ def _request(work: Work, wanted: Ask, model: str, wire: str, provider: str) -> R
     )
 
 
-def prepare_ahead(work: Work) -> None:
+def prepare_ahead(runtime: SessionRuntime) -> None:
     """Begin a summary in the background where the soft threshold is reached and none is there or under way."""
-    compactions = work.compactions
+    compactions = runtime.compactions
     if compactions.preparing is not None or compactions.prepared is not None:
         return
-    if not work.settings.auto or not should_prepare(work.reading, work.settings.background_at):
+    if not runtime.settings.auto or not should_prepare(runtime.reading, runtime.settings.background_at):
         return
-    compactions.preparing = asyncio.create_task(_prepare(work))
+    compactions.preparing = asyncio.create_task(_prepare(runtime))
 
 
-async def _prepare(work: Work) -> None:
-    compactions = work.compactions
+async def _prepare(runtime: SessionRuntime) -> None:
+    compactions = runtime.compactions
     try:
-        preparation = prepare(situation_of(work, Compact("point"), f"prepared-{work.ledger.loop.seq + 1}"))
+        preparation = prepare(situation_of(runtime, Compact("point"), f"prepared-{runtime.ledger.loop.seq + 1}"))
         if isinstance(preparation, Declined):
             return
-        answer = await summarise(work, preparation.ask, "summary", detached=True)
+        answer = await summarise(runtime, preparation.ask, "summary", detached=True)
         if answer.message is not None:
             compactions.prepared = ReadySummary(preparation.prefix, answer)
     finally:
         compactions.preparing = None
 
 
-async def stop_preparing(work: Work) -> None:
+async def stop_preparing(runtime: SessionRuntime) -> None:
     """End a summary under way in the background; its call is closed in the ledger."""
-    task = work.compactions.preparing
+    task = runtime.compactions.preparing
     if task is not None:
         task.cancel()
         await asyncio.wait([task])
-    if work.memory.background:
-        call = work.memory.background
-        await work.ledger.write(background_closed(call, work.usage_of_aside(call)))
+    if runtime.memory.background:
+        call = runtime.memory.background
+        await runtime.ledger.write(background_closed(call, runtime.usage_of_aside(call)))
 
 
 def background_closed(call: str, usage: Usage | None = None) -> list[Event]:
     """The end of a call that prepared a summary and that nobody waits for any more."""
     return [CallEnded(call=call, purpose="summary", outcome="cancelled", usage=usage)]
+
+
+# -- limits on images and bytes --
+
+
+def is_over_request(runtime: SessionRuntime) -> bool:
+    """Whether the view has more images or bytes than one request may hold, as far as that is known.
+
+    Goes through the view once for each change of it, and not at all where it has no images and no limit was met: text
+    fills the window long before the body. It is looked at closely only where there may be too much.
+    """
+    view, met = runtime.ledger.meter._fold.view, _met(runtime)
+    if not view.media and met == NONE_MET:
+        return False
+    last = runtime.compactions.last_look
+    if last is None or (last.view, last.served, last.met) != (view.digest, _served(runtime), met):
+        last = LastLook(view.digest, _served(runtime), met, _is_over(runtime))
+        runtime.compactions.last_look = last
+    return last.is_over
+
+
+def limited(runtime: SessionRuntime, situation: Situation) -> Situation:
+    """The situation with what one request may hold: the least of what was met and of what is documented."""
+    fold = situation.fold
+    limits = _least(_met(runtime), request_limits(fold.provider, fold.model, situation.messages))
+    return dataclasses.replace(situation, image_limit=limits.most_images, bytes_limit=limits.most_bytes)
+
+
+def note_limits(runtime: SessionRuntime, problem: Overflow, situation: Situation) -> None:
+    """Remember how many images or bytes this model takes at its address, from its refusal of what is in view.
+
+    Of another model, and of the same one elsewhere, it says nothing.
+    """
+    met = _met(runtime)
+    images, size = image_limit_of(problem, situation), bytes_limit_of(problem, situation)
+    if images is not None:
+        met = met._replace(most_images=images)
+    if size is not None:
+        met = met._replace(most_bytes=size)
+    if met != NONE_MET:
+        runtime.compactions.met[_served(runtime)] = met
+
+
+def _is_over(runtime: SessionRuntime) -> bool:
+    fold = runtime.ledger.meter._fold
+    if _met(runtime) == NONE_MET:
+        pictured = [entry.message for entry in fold.view if entry.cost.added.media]
+        images, size = sum(map(count_images, pictured)), sum(map(size_bytes, pictured))
+        limits = request_limits(fold.provider, fold.model, pictured)
+        is_few = limits.most_images is None or images <= limits.most_images
+        if is_few and (limits.most_bytes is None or size <= limits.most_bytes // 2):
+            return False
+    situation = limited(runtime, Situation(fold=fold))
+    return situation.is_over_images or situation.is_over_bytes
+
+
+def _met(runtime: SessionRuntime) -> RequestLimits:
+    return runtime.compactions.met.get(_served(runtime), NONE_MET)
+
+
+def _served(runtime: SessionRuntime) -> Served:
+    fold = runtime.ledger.meter._fold
+    return Served(fold.provider, fold.model, runtime.settings.base_url)
+
+
+def _least(one: RequestLimits, other: RequestLimits) -> RequestLimits:
+    pairs = zip(one, other, strict=True)
+    images, size = (min((most for most in pair if most is not None), default=None) for pair in pairs)
+    return RequestLimits(images, size)

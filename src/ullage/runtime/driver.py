@@ -43,15 +43,14 @@ from ullage.events import (
 )
 from ullage.messages import Message, clean_text
 from ullage.runtime.approvals import is_to_ask
-from ullage.runtime.arranging import arrange
 from ullage.runtime.calling import asked_output, call_model, lacks_limits, learn_limits
-from ullage.runtime.compacting import compact, may_compact, stop_preparing
+from ullage.runtime.compacting import compact, is_over_request, may_compact, stop_preparing
 from ullage.runtime.drafting import put_together
 from ullage.runtime.hooks import HookFailed
-from ullage.runtime.limiting import is_over_request
 from ullage.runtime.opening import opened, save_if_due
+from ullage.runtime.session_runtime import AgentRuntime, SessionRuntime
+from ullage.runtime.sync_settings import sync_settings
 from ullage.runtime.tooling import run_tools
-from ullage.runtime.work import Shared, Work
 from ullage.store.store import Lease
 from ullage.tasks import background, to_completion
 
@@ -70,21 +69,21 @@ BUSY_WAIT_S: Final = 0.5
 class Driver:
     """Drives one session whenever there is something to do. ``drive`` may be called again after it has returned."""
 
-    def __init__(self, shared: Shared, session: str) -> None:
+    def __init__(self, shared: AgentRuntime, session: str) -> None:
         self._shared = shared
         self._session = session
-        self.work: Work | None = None
+        self.runtime: SessionRuntime | None = None
         """The session's folds, once it has been looked at."""
         self.problem: Exception | None = None
         """The unexpected exception that stopped the driver the last time."""
         self._current: asyncio.Task[None] | None = None
 
-    async def look(self) -> Work:
+    async def look(self) -> SessionRuntime:
         """The session as it is now, to be looked at; the same folds that decide. Raises as ``drive`` does."""
-        if self.work is None or self.work.ledger.is_broken:
-            self.work = await opened(self._shared, self._session)
-        await self.work.ledger.catch_up()
-        return self.work
+        if self.runtime is None or self.runtime.ledger.is_broken:
+            self.runtime = await opened(self._shared, self._session)
+        await self.runtime.ledger.catch_up()
+        return self.runtime
 
     async def drive(self) -> None:
         """Work until the session rests or waits for a person. Returns at once when there is nothing to do.
@@ -96,9 +95,9 @@ class Driver:
         """
         while True:
             try:
-                async with self._held() as work:
-                    is_stopped = await self._supervised(work)
-                    seen = work.ledger.loop.seq
+                async with self._held() as runtime:
+                    is_stopped = await self._supervised(runtime)
+                    seen = runtime.ledger.loop.seq
                 if is_stopped:
                     await self._reopen()
                     return
@@ -111,27 +110,27 @@ class Driver:
             if (await self._shared.store.about(self._session)).seq == seen:
                 return
 
-    async def _supervised(self, work: Work) -> bool:
+    async def _supervised(self, runtime: SessionRuntime) -> bool:
         """Work until the session rests; whether an unexpected exception stopped that."""
         try:
-            await self._advance(work)
+            await self._advance(runtime)
         except EXPECTED:
             raise
         except Exception as problem:
             log.exception("The session %s stopped by an unexpected error", self._session)
-            await self._record(work, problem)
+            await self._record(runtime, problem)
             return True
-        if not work.ledger.loop.paused:
+        if not runtime.ledger.loop.paused:
             self.problem = None
         return False
 
-    async def _record(self, work: Work, problem: Exception) -> None:
+    async def _record(self, runtime: SessionRuntime, problem: Exception) -> None:
         """Pause the turn for what stopped it. Raises ``LeaseLost``, ``StoreUnavailable``."""
         note = (
             f"An unexpected error stopped this turn: {type(problem).__name__}: {str(problem)[:MOST_SAID]}. The log has "
             "its traceback. Resume the turn or send a message to try again."
         )
-        loop, ledger = work.ledger.loop, work.ledger
+        loop, ledger = runtime.ledger.loop, runtime.ledger
         paused = TurnPaused(turn=loop.turn, reason="failed", note=clean_text(note).text)
         # Stored without folding: the exception may have left the folds half done, so they are made again.
         await to_completion(ledger.store.append(ledger.held, [paused], after=loop.seq, durable=True))
@@ -139,7 +138,7 @@ class Driver:
 
     async def _reopen(self) -> None:
         try:
-            self.work = await opened(self._shared, self._session)
+            self.runtime = await opened(self._shared, self._session)
         except Exception:
             log.exception("The session %s could not be opened again", self._session)
 
@@ -171,17 +170,17 @@ class Driver:
                     await to_completion(store.release(lease))
 
     @contextlib.asynccontextmanager
-    async def _held(self) -> AsyncIterator[Work]:
+    async def _held(self) -> AsyncIterator[SessionRuntime]:
         """The session under a lease that is renewed as long as this lasts. Raises ``LeaseLost``."""
         ttl_s = (await self.look()).settings.lease_ttl_s
         async with self._leased(ttl_s) as lease, background(self._renew(lease, ttl_s)):
             try:
-                work = await self.look()
-                work.ledger.lease = lease
-                yield work
+                runtime = await self.look()
+                runtime.ledger.lease = lease
+                yield runtime
             finally:
-                if self.work is not None:
-                    self.work.ledger.lease = None
+                if self.runtime is not None:
+                    self.runtime.ledger.lease = None
 
     async def _renew(self, lease: Lease, ttl_s: float) -> None:
         while True:
@@ -190,61 +189,61 @@ class Driver:
             with contextlib.suppress(StoreUnavailable):
                 await self._shared.store.renew(lease, ttl_s=ttl_s)
 
-    async def _advance(self, work: Work) -> None:
+    async def _advance(self, runtime: SessionRuntime) -> None:
         try:
-            async with background(self._listen(work)):
-                while not isinstance(await self._take_step(work), Rest):
+            async with background(self._listen(runtime)):
+                while not isinstance(await self._take_step(runtime), Rest):
                     pass
         finally:
-            await to_completion(stop_preparing(work))
+            await to_completion(stop_preparing(runtime))
 
-    async def _take_step(self, work: Work) -> NextStep | None:
+    async def _take_step(self, runtime: SessionRuntime) -> NextStep | None:
         """Decide on the next step and carry it out. ``None``: the model's limits were asked for before deciding."""
-        await work.ledger.catch_up()
-        await arrange(work)
-        if _is_to_call(work.ledger.loop) and lacks_limits(work):
-            await self._interruptible(work, learn_limits(work))
+        await runtime.ledger.catch_up()
+        await sync_settings(runtime)
+        if _is_to_call(runtime.ledger.loop) and lacks_limits(runtime):
+            await self._interruptible(runtime, learn_limits(runtime))
             return None
-        if _reads_messages(work):
-            await work.ledger.load()
-        step = decide(self._situation(work))
+        if _reads_messages(runtime):
+            await runtime.ledger.load()
+        step = decide(self._situation(runtime))
         if isinstance(step, Rest):
-            await work.record_reading()
+            await runtime.record_reading()
         if isinstance(step, Rest | CallModel):
-            await save_if_due(work)
+            await save_if_due(runtime)
         try:
-            await self._perform(work, step)
+            await self._perform(runtime, step)
         except HookFailed as problem:
-            await self._give_up(work, str(problem))
+            await self._give_up(runtime, str(problem))
         return step
 
-    async def _listen(self, work: Work) -> None:
+    async def _listen(self, runtime: SessionRuntime) -> None:
         """Take in others' commands while a step is under way; a cancel interrupts it."""
         async with self._shared.store.watch(self._session) as watch:
             while True:
                 await watch.wait()
                 newest = watch.newest()
-                if newest is None or not await work.ledger.has(newest):
-                    await work.ledger.catch_up()
-                if work.ledger.loop.cancel:
-                    await self._interrupt(work)
+                if newest is None or not await runtime.ledger.has(newest):
+                    await runtime.ledger.catch_up()
+                if runtime.ledger.loop.cancel:
+                    await self._interrupt(runtime)
 
-    async def _interrupt(self, work: Work) -> None:
+    async def _interrupt(self, runtime: SessionRuntime) -> None:
         """End what is under way, or let running tools end where that was asked for."""
-        loop, current = work.ledger.loop, self._current
+        loop, current = runtime.ledger.loop, self._current
         if current is None or current.done():
             return
         runs_tools = any(call.state == "started" for call in loop.open)
         if runs_tools and not loop.cancel_answered:
-            returned = handed_back(loop) if work.settings.cancel_queue == "return" else []
-            await work.ledger.write([*returned, Cancelled(persisted="tools_in_progress")], exact=True)
+            returned = handed_back(loop) if runtime.settings.cancel_queue == "return" else []
+            await runtime.ledger.write([*returned, Cancelled(persisted="tools_in_progress")], exact=True)
         if runs_tools and loop.cancel == "finish":
             return
         current.cancel()
 
-    def _situation(self, work: Work) -> LoopSituation:
-        ledger, settings = work.ledger, work.settings
-        loop, reading = ledger.loop, work.reading
+    def _situation(self, runtime: SessionRuntime) -> LoopSituation:
+        ledger, settings = runtime.ledger, runtime.settings
+        loop, reading = ledger.loop, runtime.reading
         waiting = [call for call in loop.open if call.state in ("waiting", "approved")]
         return LoopSituation(
             loop=loop,
@@ -266,58 +265,58 @@ class Driver:
                 reserve=reading.reserve,
                 input_limit=reading.input_limit,
                 is_due=reading.should_compact(),
-                max_output=asked_output(work),
-                is_over_request=is_over_request(work),
+                max_output=asked_output(runtime),
+                is_over_request=is_over_request(runtime),
             ),
-            needs_approval=frozenset(call.call_id for call in waiting if is_to_ask(work, call)),
+            needs_approval=frozenset(call.call_id for call in waiting if is_to_ask(runtime, call)),
             sequential=frozenset(
-                call.call_id for call in loop.open if call.name in work.tools and work.tools[call.name].sequential
+                call.call_id for call in loop.open if call.name in runtime.tools and runtime.tools[call.name].sequential
             ),
-            may_compact=may_compact(work),
-            is_stuck="" if work.stuck is None else str(work.stuck),
+            may_compact=may_compact(runtime),
+            is_stuck="" if runtime.stuck is None else str(runtime.stuck),
             elapsed_s=self._shared.clock() - loop.since,
             usd=reading.spend.money.usd,
         )
 
-    async def _perform(self, work: Work, step: NextStep) -> None:
-        write, loop = work.ledger.write, work.ledger.loop
+    async def _perform(self, runtime: SessionRuntime, step: NextStep) -> None:
+        write, loop = runtime.ledger.write, runtime.ledger.loop
         match step:
             case CallModel():
-                await self._interruptible(work, call_model(work, step))
+                await self._interruptible(runtime, call_model(runtime, step))
             case RunTools():
-                await self._interruptible(work, run_tools(work, step.calls))
+                await self._interruptible(runtime, run_tools(runtime, step.calls))
             case Compact():
-                await self._interruptible(work, compact(work, step))
+                await self._interruptible(runtime, compact(runtime, step))
             case AskApproval():
                 asked = [ApprovalAsked(call_id=call.call_id, digest=call.digest) for call in step.calls]
                 await write(asked, durable=True)
             case CloseCalls():
                 await write(closed(step.calls, step.outcome, step.why))
             case Settle():
-                await self._settle(work, step)
+                await self._settle(runtime, step)
             case DropAttempt():
-                before = [message.id for message in work.ledger.meter.messages]
+                before = [message.id for message in runtime.ledger.meter.messages]
                 before = before[: before.index(step.message)]
                 await write([Rewound(to=before[-1] if before else "")])
             case Deliver():
-                await self._deliver(work, step)
+                await self._deliver(runtime, step)
             case Pause():
                 await write([TurnPaused(turn=loop.turn, reason=step.reason, note=step.note)], durable=True)
             case EndTurn():
                 events: list[Event] = [
-                    *work.reading_events(),
+                    *runtime.reading_events(),
                     TurnEnded(turn=loop.turn, reason=step.reason, note=step.note, steps=loop.steps),
                 ]
                 await write(events)
             case Rest():
                 return
 
-    async def _interruptible(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
+    async def _interruptible(self, runtime: SessionRuntime, doing: Coroutine[Any, Any, None]) -> None:
         """Carry out a step that a cancel may end; then what it left open is settled by the next decision."""
         self._current = asyncio.create_task(doing)
         try:
-            if work.ledger.loop.cancel:
-                await self._interrupt(work)
+            if runtime.ledger.loop.cancel:
+                await self._interrupt(runtime)
             await asyncio.wait([self._current])
         except asyncio.CancelledError:
             self._current.cancel()
@@ -330,50 +329,50 @@ class Driver:
         if not current.cancelled():
             current.result()
 
-    async def _give_up(self, work: Work, note: str) -> None:
+    async def _give_up(self, runtime: SessionRuntime, note: str) -> None:
         """End the turn where it is: close what is open, as after a crash, and what was not started."""
-        await self._settle(work, Settle("crash"))
-        loop = work.ledger.loop
+        await self._settle(runtime, Settle("crash"))
+        loop = runtime.ledger.loop
         events = closed(loop.open, "not_started", "Not run: the turn ended before this call was started.")
         if loop.turn:
             events.append(TurnEnded(turn=loop.turn, reason="failed", note=note, steps=loop.steps))
-        await work.ledger.write(events)
+        await runtime.ledger.write(events)
 
-    async def _settle(self, work: Work, step: Settle) -> None:
-        ledger = work.ledger
+    async def _settle(self, runtime: SessionRuntime, step: Settle) -> None:
+        ledger = runtime.ledger
         loop = ledger.loop
         partial: Message | None = None
         if loop.call:
             pieces = await ledger.store.read_draft(ledger.session, call=loop.call)
             partial = put_together(pieces, message_id=f"{loop.call}.answer", call=loop.call)
-        usage = work.usage_of_cut(partial) if loop.call else None
-        left = UnfinishedWork(loop, partial, f"note-{loop.seq + 1}", usage, work.usage_of_aside(loop.side_call))
+        usage = runtime.usage_of_cut(partial) if loop.call else None
+        left = UnfinishedWork(loop, partial, f"note-{loop.seq + 1}", usage, runtime.usage_of_aside(loop.side_call))
         if step.how == "crash":
             events = after_crash(left)
         else:
-            returns = work.settings.cancel_queue == "return"
+            returns = runtime.settings.cancel_queue == "return"
             events = after_cancel(left, _persisted(loop, partial), returns_queue=returns)
         # A message that is to be returned may be withdrawn meanwhile: then this is decided again.
         await ledger.write(events, exact=step.how == "cancel", ends_draft=loop.call)
 
-    async def _deliver(self, work: Work, step: Deliver) -> None:
+    async def _deliver(self, runtime: SessionRuntime, step: Deliver) -> None:
         """Out of the queue and into the conversation in one transaction; not at all if a command came in between."""
-        loop = work.ledger.loop
+        loop = runtime.ledger.loop
         events: list[Event] = []
         if step.begins_turn:
             turn = f"turn-{loop.turns + 1}"
-            events.append(TurnStarted(turn=turn, usd=work.reading.spend.money.usd))
+            events.append(TurnStarted(turn=turn, usd=runtime.reading.spend.money.usd))
         waiting = {one.message.id: one.message for one in loop.queue}
         for name in step.messages:
             events += [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=waiting[name])]
-        await work.ledger.write(events, exact=True, durable=True)
+        await runtime.ledger.write(events, exact=True, durable=True)
 
 
-def _reads_messages(work: Work) -> bool:
+def _reads_messages(runtime: SessionRuntime) -> bool:
     """Whether deciding the next step, or performing it, looks at the messages in view: not where nothing is to do."""
-    loop = work.ledger.loop
+    loop = runtime.ledger.loop
     has_work = bool(loop.turn or loop.queue) or loop.compact_asked is not None
-    return has_work or work.ledger.meter._fold.view.media > 0
+    return has_work or runtime.ledger.meter._fold.view.media > 0
 
 
 def _is_to_call(loop: Loop) -> bool:

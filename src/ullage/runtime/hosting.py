@@ -27,7 +27,7 @@ from ullage.events import (
 from ullage.runtime.agent import Agent, first_events, new_session_id
 from ullage.runtime.opening import folded
 from ullage.runtime.session import Session
-from ullage.runtime.work import Shared
+from ullage.runtime.session_runtime import AgentRuntime
 from ullage.store.store import SessionRow, Store
 
 log = logging.getLogger("ullage.runtime")
@@ -48,7 +48,7 @@ class Host:
     def __init__(self, agent: Agent, *, idle_s: float = IDLE_S) -> None:
         self.agent = agent
         self._idle_s = idle_s
-        self._shared: Shared | None = None
+        self._shared: AgentRuntime | None = None
         self._sessions: dict[str, Session] = {}
         self._used: dict[str, float] = {}
         self._locks: dict[str, _Lock] = {}
@@ -78,7 +78,7 @@ class Host:
         return self._open.store
 
     @property
-    def _open(self) -> Shared:
+    def _open(self) -> AgentRuntime:
         if self._shared is None:
             raise RuntimeError("The host is not open: use `async with`.")
         return self._shared

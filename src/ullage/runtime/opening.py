@@ -15,10 +15,9 @@ from ullage.checkpoint.checkpoint import Checkpoints, made_by, should_checkpoint
 from ullage.errors import UnreadableInput
 from ullage.events import Event
 from ullage.meter.meter import Meter
-from ullage.runtime.compactions import Compactions
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger, load_for
-from ullage.runtime.work import Shared, Work
+from ullage.runtime.session_runtime import AgentRuntime, Compactions, SessionRuntime
 from ullage.store.store import Checkpoint, Store
 
 log = logging.getLogger("ullage.runtime")
@@ -58,7 +57,7 @@ class Folds(NamedTuple):
     checkpoints: Checkpoints
 
 
-async def opened(shared: Shared, session: str) -> Work:
+async def opened(shared: AgentRuntime, session: str) -> SessionRuntime:
     """The session as the ledger has it. Raises ``SessionNotFound``, ``StoreUnavailable``, ``SettingError``."""
     folds = await folded(shared.store, session, estimator=shared.resolve({}).settings.estimator)
     if damaged := folds.loop.damaged:
@@ -66,7 +65,7 @@ async def opened(shared: Shared, session: str) -> Work:
         log.warning("Events of the session %s can't be read and are left out: %s.", session, rows)
     settings = shared.resolve(folds.loop.settings).settings
     ledger = Ledger(shared.store, session, folds.meter, folds.loop)
-    work = Work(
+    runtime = SessionRuntime(
         shared=shared,
         ledger=ledger,
         settings=settings,
@@ -76,10 +75,10 @@ async def opened(shared: Shared, session: str) -> Work:
         checkpoints=folds.checkpoints,
         compactions=Compactions(strategies=shared.strategies),
     )
-    ledger.listeners.append(work.note)
+    ledger.listeners.append(runtime.note)
     if shared.hooks:
         ledger.listeners.append(partial(_tell, shared.hooks, ledger))
-    return work
+    return runtime
 
 
 def _tell(hooks: Sequence[Hook], ledger: Ledger, event: Event) -> None:
@@ -121,13 +120,13 @@ async def _from_checkpoint(store: Store, session: str, estimator: str | Callable
     return Folds(Meter._of(fold), small.loop, small.memory, stored.seq, checkpoints)
 
 
-async def save_if_due(work: Work) -> None:
+async def save_if_due(runtime: SessionRuntime) -> None:
     """Store a checkpoint where enough has happened since the last one. Raises ``LeaseLost``, ``StoreUnavailable``."""
-    ledger = work.ledger
-    if not should_checkpoint(ledger.loop.seq - work.checkpointed, len(ledger.meter)):
+    ledger = runtime.ledger
+    if not should_checkpoint(ledger.loop.seq - runtime.checkpointed, len(ledger.meter)):
         return
     async with ledger.still():
         seq = ledger.loop.seq
-        data = pack(ledger.loop, work.memory, work.checkpoints.save(ledger.meter._fold))
+        data = pack(ledger.loop, runtime.memory, runtime.checkpoints.save(ledger.meter._fold))
         await ledger.store.save_checkpoint(ledger.held, Checkpoint(seq, written_by(), data))
-    work.checkpointed = seq
+    runtime.checkpointed = seq

@@ -64,8 +64,8 @@ from ullage.runtime.outcome import (
     error_of,
     last_words,
 )
+from ullage.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage.runtime.settings_types import SessionSettings
-from ullage.runtime.work import KEPT, Shared, Work
 from ullage.store.store import DraftPiece, QueueKind, Receipt
 from ullage.tokens.calibration import Calibration
 from ullage.tools.outputs import as_picture
@@ -82,7 +82,7 @@ MessageInput = str | bytes | Path | Part
 class Opener(Protocol):
     """What a session needs of the agent that opens it."""
 
-    async def _enter(self) -> Shared:
+    async def _enter(self) -> AgentRuntime:
         """What all sessions share; each ``_enter`` wants a ``_leave``."""
         ...
 
@@ -113,7 +113,7 @@ class Session:
         self._drives = resume
         """Whether this process drives the session: from the start, or since the first command."""
         self._settings = settings
-        self._shared: Shared | None = None
+        self._shared: AgentRuntime | None = None
         self._driver: Driver | None = None
         self._serving: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -167,11 +167,11 @@ class Session:
         serving.cancel()
         await asyncio.wait([serving])
         self._is_idle.set()
-        work = self._driving.work
+        runtime = self._driving.runtime
         self._shared = None
         try:
-            if work is not None and work.learns:
-                await self._agent._remember(work.ledger.meter.calibration)
+            if runtime is not None and runtime.learns:
+                await self._agent._remember(runtime.ledger.meter.calibration)
         finally:
             await self._agent._leave()
 
@@ -224,7 +224,7 @@ class Session:
         return self._driver
 
     @property
-    def _open(self) -> Shared:
+    def _open(self) -> AgentRuntime:
         if self._shared is None:
             raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
         return self._shared
@@ -255,10 +255,10 @@ class Session:
         Looks at what this process has seen of the session already: reading on would wait for a compaction that is
         being worked out, and a message is stored at once.
         """
-        work = self._driving.work or await self._driving.look()
-        settings = self._open.resolve(work.ledger.loop.settings, changed=work.changed).settings
+        runtime = self._driving.runtime or await self._driving.look()
+        settings = self._open.resolve(runtime.ledger.loop.settings, changed=runtime.changed).settings
         try:
-            work.endpoint(settings)
+            runtime.endpoint(settings)
         except BadKey:
             driver = (await self._open.store.about(self.id)).held_by
             if driver in ("", self._open.owner):
@@ -293,7 +293,7 @@ class Session:
 
     async def _media(self, name: str, data: bytes, file_name: str) -> Part:
         handle = await self._open.store.keep(self.id, data)
-        source = f"{KEPT}{handle}"
+        source = f"{BLOB_SOURCE}{handle}"
         if picture := as_picture(data, name):
             return replace(picture.part, source=source)
         mime = "application/pdf" if data.startswith(b"%PDF-") else "application/octet-stream"
@@ -328,11 +328,11 @@ class Session:
         ``finish`` lets tools that run end and starts no other; a second cancel does not wait for them. Raises what
         stopped the session's driver; then the cancel is stored, and done when the session is driven again.
         """
-        store, work = self._open.store, await self._driving.look()
-        how = tools or work.settings.cancel_tools
+        store, runtime = self._open.store, await self._driving.look()
+        how = tools or runtime.settings.cancel_tools
         (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
         self._drive()
-        returned: dict[str, Message] = {one.message.id: one.message for one in work.ledger.loop.queue}
+        returned: dict[str, Message] = {one.message.id: one.message for one in runtime.ledger.loop.queue}
         given_back: list[Message] = []
         async with (
             aclosing(store.follow(self.id, after=asked.seq)) as events,  # type: ignore[type-var]
@@ -361,8 +361,8 @@ class Session:
         a call that has one already changes nothing. ``by_nobody``: a no because nobody can be asked, which the model
         is told.
         """
-        work = await self._driving.look()
-        if given := answer(work, call_id, approved, note, digest, by_nobody=by_nobody):
+        runtime = await self._driving.look()
+        if given := answer(runtime, call_id, approved, note, digest, by_nobody=by_nobody):
             await self._command(given)
 
     async def grant(self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session") -> Grant:
@@ -371,11 +371,11 @@ class Session:
         In this session, or in every session with its root. What is asked about now and is covered runs. Raises
         ``CommandRefused`` for a prefix that would allow anything at all.
         """
-        work = await self._driving.look()
-        grant = new_grant(work, tool, prefix)
+        runtime = await self._driving.look()
+        grant = new_grant(runtime, tool, prefix)
         if scope == "project":
-            await asyncio.to_thread(work.shared.grants.add, work.root, grant)
-        if events := granted_events(work, grant, scope):
+            await asyncio.to_thread(runtime.shared.grants.add, runtime.root, grant)
+        if events := granted_events(runtime, grant, scope):
             await self._open.store.command(self.id, events)
         self._drive()
         return grant
@@ -386,12 +386,12 @@ class Session:
 
     async def revoke(self, grant: str) -> None:
         """Take a grant back, the session's or its project's. Raises ``CommandRefused`` where there is none such."""
-        work = await self._driving.look()
-        if event := revoked_event(work, grant):
+        runtime = await self._driving.look()
+        if event := revoked_event(runtime, grant):
             await self._command(event)
             return
-        is_of_project = any(one.id == grant for one in work.shared.grants.of(work.root))
-        if not is_of_project or not await asyncio.to_thread(work.shared.grants.revoke, grant):
+        is_of_project = any(one.id == grant for one in runtime.shared.grants.of(runtime.root))
+        if not is_of_project or not await asyncio.to_thread(runtime.shared.grants.revoke, grant):
             raise CommandRefused(f"There is no grant {grant!r} in this session or its project.")
 
     async def resume(self) -> None:
@@ -417,8 +417,8 @@ class Session:
 
     async def _set(self, settings: Mapping[str, object]) -> None:
         """``set`` for settings as a person or a program wrote them, such as ``{"window": "200k"}``."""
-        work = await self._driving.look()
-        after = self._open.commanded(settings, work.ledger.loop.settings, changed=work.changed)
+        runtime = await self._driving.look()
+        after = self._open.commanded(settings, runtime.ledger.loop.settings, changed=runtime.changed)
         if "model" in settings and after.model:
             after.destination()
         plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
@@ -461,9 +461,9 @@ class Session:
     @property
     def reading(self) -> Reading:
         """The last known reading, without looking into the store; also once the session is closed."""
-        if self._driver is None or self._driver.work is None:
+        if self._driver is None or self._driver.runtime is None:
             raise SessionNotFound(f"The session {self.id} is not open.")
-        return self._driver.work.reading
+        return self._driver.runtime.reading
 
     async def context(self) -> Reading:
         """The window now, breakdown and all: the number that is displayed, decided on and enforced."""
@@ -479,7 +479,7 @@ class Session:
         await ledger.load()
         return ledger.meter
 
-    async def _look(self) -> Work:
+    async def _look(self) -> SessionRuntime:
         """The session's folds as they are now. Not to be changed."""
         return await self._driving.look()
 
@@ -577,17 +577,17 @@ class Session:
         return result.or_raise() if check else result
 
     async def _result(self) -> Result:
-        work = await self._driving.look()
-        loop = work.ledger.loop
+        runtime = await self._driving.look()
+        loop = runtime.ledger.loop
         text = last_words(await self.messages())
         if not is_at_rest(loop):
-            return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, work.reading)
+            return Result(text, INTERRUPTED, INTERRUPTED_NOTE, True, runtime.reading)
         reason = loop.paused or loop.ended
-        kind = loop.failed or InternalError.__name__ if loop.paused else work.memory.last_error
-        error = error_of(reason, kind, loop.note, work.stuck)
+        kind = loop.failed or InternalError.__name__ if loop.paused else runtime.memory.last_error
+        error = error_of(reason, kind, loop.note, runtime.stuck)
         if isinstance(error, InternalError):
             error.__cause__ = self._driving.problem
-        return Result(text, reason, loop.note, bool(loop.paused), work.reading, error)
+        return Result(text, reason, loop.note, bool(loop.paused), runtime.reading, error)
 
 
 def is_at_rest(loop: Loop) -> bool:

@@ -38,7 +38,7 @@ def status_of(event: ReadingTaken) -> Status:
     )
 
 
-def taken(reading: Reading, *, messages: int, last: ReadingTaken | None, on: float, off: float) -> ReadingTaken:
+def reading_event(reading: Reading, *, messages: int, last: ReadingTaken | None, on: float, off: float) -> ReadingTaken:
     """The reading as an event. ``on`` and ``off`` are shares of the compaction point, or of the input limit."""
     limit = reading.compaction_point or reading.input_limit
     is_near = last is not None and last.near_limit

@@ -18,7 +18,7 @@ from ullage.errors import UllageError
 from ullage.events import CallEnded, ChildStarted
 from ullage.messages import Tool
 from ullage.runtime.outcome import Result
-from ullage.runtime.tooling import Beside
+from ullage.runtime.tooling import CallContext
 from ullage.tasks import background
 from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext
 
@@ -47,7 +47,7 @@ def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_
         task = arguments.get("task")
         if not isinstance(task, str) or not task.strip():
             raise BadArguments("Nothing was done: `task` must say what to do.")
-        if not isinstance(context, Beside):
+        if not isinstance(context, CallContext):
             raise BadArguments("A subagent runs inside a session only.")
         return await _perform(agent, task, context)
 
@@ -55,19 +55,19 @@ def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_
     return AgentTool(declaration=declaration, run=run, idempotent=True, timeout_s=timeout_s)
 
 
-async def _perform(agent: Agent, task: str, beside: Beside) -> Output:
-    work = beside.work
-    agent = agent._within(work.shared.store, work.shared.client)
-    child = f"{beside.session}/{beside.call_id}"
+async def _perform(agent: Agent, task: str, context: CallContext) -> Output:
+    runtime = context.runtime
+    agent = agent._within(runtime.shared.store, runtime.shared.client)
+    child = f"{context.session}/{context.call_id}"
     async with agent.session(child, resume=False) as session:
         fold = (await session._look()).ledger.meter._fold
-        known = await _noted(beside) if fold.spend.all.calls else set()
-        await work.ledger.write([ChildStarted(call_id=beside.call_id, child=child, model=fold.model)])
+        known = await _noted(context) if fold.spend.all.calls else set()
+        await runtime.ledger.write([ChildStarted(call_id=context.call_id, child=child, model=fold.model)])
         try:
-            async with background(_mirror(session, beside, known)):
+            async with background(_mirror(session, context, known)):
                 result = await _answered(session, task)
         finally:
-            await _mirror_rest(session, beside, known)
+            await _mirror_rest(session, context, known)
     if result.reason == "finished":
         return Output(result.text or "(The agent said nothing.)")
     said = f"The agent stopped ({result.reason}). {result.note}".rstrip()
@@ -84,9 +84,9 @@ async def _answered(session: Session, task: str) -> Result:
         raise
 
 
-async def _noted(beside: Beside) -> set[str]:
+async def _noted(context: CallContext) -> set[str]:
     """Calls of children that the parent's ledger has. Reads all of it: for a child only that has made calls before."""
-    events = await beside.store.read(beside.session)
+    events = await context.store.read(context.session)
     return {event.call for event in events if isinstance(event, CallEnded) and event.purpose == "child"}
 
 
@@ -99,21 +99,21 @@ async def _cancel(session: Session) -> None:
         return  # what it left open is closed when the session is opened again
 
 
-async def _mirror(session: Session, beside: Beside, known: set[str]) -> None:
+async def _mirror(session: Session, context: CallContext, known: set[str]) -> None:
     """The child's calls as spend of the parent, while they happen."""
     async with aclosing(session.events(after=0)) as events:  # type: ignore[type-var]
         async for event in events:
             if isinstance(event, CallEnded):
-                await _note(event, session, beside, known)
+                await _note(event, session, context, known)
 
 
-async def _mirror_rest(session: Session, beside: Beside, known: set[str]) -> None:
+async def _mirror_rest(session: Session, context: CallContext, known: set[str]) -> None:
     for event in await session.history():
         if isinstance(event, CallEnded):
-            await _note(event, session, beside, known)
+            await _note(event, session, context, known)
 
 
-async def _note(event: CallEnded, session: Session, beside: Beside, known: set[str]) -> None:
+async def _note(event: CallEnded, session: Session, context: CallContext, known: set[str]) -> None:
     call = event.call if event.purpose == "child" else f"{session.id}:{event.call}"
     if call in known:
         return
@@ -127,4 +127,4 @@ async def _note(event: CallEnded, session: Session, beside: Beside, known: set[s
         model=event.model or fold.model,
         provider=event.provider or fold.provider,
     )
-    await beside.work.ledger.write([replace(spent, at=event.at)])
+    await context.runtime.ledger.write([replace(spent, at=event.at)])

@@ -19,7 +19,7 @@ from ullage.events import ApprovalAsked, Event, MessageAdded, ToolEnded, ToolOut
 from ullage.messages import Message, ResultContent, TextPart, ToolResultPart
 from ullage.runtime.approvals import grant_for, is_to_ask, needs_approval
 from ullage.runtime.hooks import Refusal, run_hook
-from ullage.runtime.work import KEPT, Work
+from ullage.runtime.session_runtime import BLOB_SOURCE, SessionRuntime
 from ullage.store.store import Store
 from ullage.tools.result_budget import Fitted, budget_tokens, fit
 from ullage.tools.running import parse_arguments, run_call
@@ -27,14 +27,14 @@ from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, BadArguments
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Beside:
+class CallContext:
     """What a running call may use of its session."""
 
     session: str
     call_id: str
     root: Path
     store: Store
-    work: Work
+    runtime: SessionRuntime
 
     async def keep(self, data: bytes) -> str:
         return await self.store.keep(self.session, data)
@@ -63,7 +63,7 @@ class _Ready(NamedTuple):
     tool: AgentTool
 
 
-async def run_tools(work: Work, calls: tuple[OpenCall, ...]) -> None:
+async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> None:
     """Run these calls at the same time. Each has a row that says it was started before it is.
 
     Whether a call may run is looked at here once more: one that nobody approved byte for byte is asked about.
@@ -73,28 +73,28 @@ async def run_tools(work: Work, calls: tuple[OpenCall, ...]) -> None:
     ready: list[_Ready] = []
     rows: list[Event] = []
     for call in calls:
-        tool = work.tools.get(call.name)
+        tool = runtime.tools.get(call.name)
         if tool is None:
-            rows += closed([call], "not_started", _unknown(call.name, work.tools))
-        elif is_to_ask(work, call):
+            rows += closed([call], "not_started", _unknown(call.name, runtime.tools))
+        elif is_to_ask(runtime, call):
             rows.append(ApprovalAsked(call_id=call.call_id, digest=call.digest))
-        elif refusal := await _refused(work, call):
+        elif refusal := await _refused(runtime, call):
             rows += closed([call], "denied", f"{REFUSED_BY_A_RULE} {refusal.why}")
         else:
-            ready.append(_Ready(call, _timed(tool, work)))
-            rows.append(_started(work, call, tool))
-    await work.ledger.write(rows, durable=True)
+            ready.append(_Ready(call, _timed(tool, runtime)))
+            rows.append(_started(runtime, call, tool))
+    await runtime.ledger.write(rows, durable=True)
     try:
         async with asyncio.TaskGroup() as group:
             for one in ready:
-                group.create_task(_run(work, one))
+                group.create_task(_run(runtime, one))
     except BaseExceptionGroup as problems:
         raise problems.exceptions[0] from problems
 
 
-def _started(work: Work, call: OpenCall, tool: AgentTool) -> ToolStarted:
-    is_granted = not call.is_approved and needs_approval(work, call)
-    grant = grant_for(work, call) if is_granted else None
+def _started(runtime: SessionRuntime, call: OpenCall, tool: AgentTool) -> ToolStarted:
+    is_granted = not call.is_approved and needs_approval(runtime, call)
+    grant = grant_for(runtime, call) if is_granted else None
     return ToolStarted(
         call_id=call.call_id,
         name=call.name,
@@ -108,50 +108,50 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return f"There is no tool {name!r}." + (f" Did you mean {near[0]!r}?" if near else "")
 
 
-def _timed(tool: AgentTool, work: Work) -> AgentTool:
+def _timed(tool: AgentTool, runtime: SessionRuntime) -> AgentTool:
     """The tool with the session's timeout, unless it has one of its own."""
     if tool.timeout_s != DEFAULT_TIMEOUT_S:
         return tool
-    return dataclasses.replace(tool, timeout_s=work.settings.tool_timeout_s)
+    return dataclasses.replace(tool, timeout_s=runtime.settings.tool_timeout_s)
 
 
-async def _refused(work: Work, call: OpenCall) -> Refusal | None:
-    if not work.shared.hooks:
+async def _refused(runtime: SessionRuntime, call: OpenCall) -> Refusal | None:
+    if not runtime.shared.hooks:
         return None
     try:
         arguments = parse_arguments(call.arguments)
     except BadArguments:
         arguments = None
-    for hook in work.shared.hooks:
+    for hook in runtime.shared.hooks:
         if refusal := await run_hook(hook.before_tool(call.name, arguments, call.call_id)):
             return refusal
     return None
 
 
-async def _run(work: Work, ready: _Ready) -> None:
+async def _run(runtime: SessionRuntime, ready: _Ready) -> None:
     call, tool = ready
-    ledger = work.ledger
-    beside = Beside(ledger.session, call.call_id, work.root, ledger.store, work)
-    ran = await run_call(tool, call.arguments, beside)
+    ledger = runtime.ledger
+    context = CallContext(ledger.session, call.call_id, runtime.root, ledger.store, runtime)
+    ran = await run_call(tool, call.arguments, context)
     output = ran.output
-    for hook in work.shared.hooks:
+    for hook in runtime.shared.hooks:
         output = await run_hook(hook.after_tool(call.name, output, call.call_id))
-    reading = work.reading
+    reading = runtime.reading
     room = None if reading.input_limit is None else reading.input_limit - reading.used.high
     running = sum(one.state == "started" for one in ledger.loop.open)
-    most = budget_tokens(room, tool.result_tokens or work.settings.result_tokens, calls=running)
-    fitted = await fit(output, beside, most)
-    await ledger.write(await _result(call, fitted, ran.outcome, beside))
+    most = budget_tokens(room, tool.result_tokens or runtime.settings.result_tokens, calls=running)
+    fitted = await fit(output, context, most)
+    await ledger.write(await _result(call, fitted, ran.outcome, context))
 
 
-async def _result(call: OpenCall, fitted: Fitted, outcome: ToolOutcome, beside: Beside) -> list[Event]:
+async def _result(call: OpenCall, fitted: Fitted, outcome: ToolOutcome, context: CallContext) -> list[Event]:
     name, output = f"{call.part}.result", fitted.output
     content: list[ResultContent] = []
     if output.text or not output.pictures:
         content.append(TextPart(id=f"{name}.text", text=output.text))
     for place, picture in enumerate(output.pictures):
-        handle = await beside.keep(picture.data)
-        content.append(replace(picture.part, id=f"{name}.picture{place}", source=f"{KEPT}{handle}"))
+        handle = await context.keep(picture.data)
+        content.append(replace(picture.part, id=f"{name}.picture{place}", source=f"{BLOB_SOURCE}{handle}"))
     part = ToolResultPart(
         id=name, call_id=call.call_id, name=call.name, content=tuple(content), is_error=output.is_error
     )

@@ -18,34 +18,34 @@ from ullage.events import (
     ToolServerNoticed,
 )
 from ullage.messages import Tool
+from ullage.runtime.session_runtime import SessionRuntime
 from ullage.runtime.settings import Settings
-from ullage.runtime.work import Work
 
 RESOLVED = ("window", "default_window", "reserve", "trigger", "auto", "include_in_context", "strip")
 """Settings that a reading depends on: they are written down as they count, wherever they were said."""
 
 
-async def arrange(work: Work) -> None:
+async def sync_settings(runtime: SessionRuntime) -> None:
     """Write what has changed since the last time; nothing where nothing has. Raises ``SettingError``."""
-    loop = work.ledger.loop
-    tools = work.shared.tools(work.settings)
-    if work.arranged is loop.settings and work.tools is tools and not work.memory.broken:
+    loop = runtime.ledger.loop
+    tools = runtime.shared.tools(runtime.settings)
+    if runtime.synced_settings is loop.settings and runtime.tools is tools and not runtime.memory.broken:
         return
-    work.settings = work.shared.resolve(loop.settings, changed=work.changed).settings
-    work.tools = work.shared.tools(work.settings)
-    events = changes(work)
+    runtime.settings = runtime.shared.resolve(loop.settings, changed=runtime.changed).settings
+    runtime.tools = runtime.shared.tools(runtime.settings)
+    events = changes(runtime)
     if events:
-        await work.ledger.write(events)
-    work.arranged = loop.settings  # not what was said while this was written: that is arranged the next time
+        await runtime.ledger.write(events)
+    runtime.synced_settings = loop.settings  # not what was said while this was written: that is arranged the next time
 
 
-def changes(work: Work) -> list[Event]:
+def changes(runtime: SessionRuntime) -> list[Event]:
     """Events for what the ledger has otherwise than the settings."""
-    settings, meter = work.settings, work.ledger.meter
+    settings, meter = runtime.settings, runtime.ledger.meter
     held = meter.request(messages=())
     events: list[Event] = []
     rewrites: list[str] = []
-    if said := _limits(settings, work):
+    if said := _limits(settings, runtime):
         events.append(SettingsChanged(settings=said, source="resolved"))
         if {"include_in_context", "strip"} & said.keys():
             rewrites.append("policy")
@@ -53,29 +53,29 @@ def changes(work: Work) -> list[Event]:
         provider, wire, model = _model(settings)
         events.append(ModelChanged(model=model, wire=wire, provider=provider))
         rewrites.append("model")
-    system = work.shared.system(settings)
-    if system != held.system or not work.ledger.loop.turns:
+    system = runtime.shared.system(settings)
+    if system != held.system or not runtime.ledger.loop.turns:
         events.append(SystemChanged(system=system))
         rewrites.append("system")
-    declared = _declared(work)
-    events += _server_notices(work, held.tools, declared)
-    if declared != held.tools or not work.ledger.loop.turns:
+    declared = _declared(runtime)
+    events += _server_notices(runtime, held.tools, declared)
+    if declared != held.tools or not runtime.ledger.loop.turns:
         events.append(ToolsChanged(tools=declared))
         rewrites.append("tools")
     if dict(settings.params) != held.params:
         events.append(ParamsChanged(params=dict(settings.params)))
-    if work.memory.broken:
-        rewrites.append(work.memory.broken)
-    if rewrites and work.memory.started is not None:
-        events.append(work.new_epoch(" and ".join(rewrites)))
+    if runtime.memory.broken:
+        rewrites.append(runtime.memory.broken)
+    if rewrites and runtime.memory.started is not None:
+        events.append(runtime.new_epoch(" and ".join(rewrites)))
     return events
 
 
-def _server_notices(work: Work, before: Sequence[Tool], after: Sequence[Tool]) -> list[Event]:
+def _server_notices(runtime: SessionRuntime, before: Sequence[Tool], after: Sequence[Tool]) -> list[Event]:
     """An event for each MCP server of which something new is to be told."""
     notices: list[Event] = []
-    is_first = not work.ledger.loop.turns
-    for server in work.shared.servers():
+    is_first = not runtime.ledger.loop.turns
+    for server in runtime.shared.servers():
         was = {tool.name: tool for tool in before if tool.server == server.name}
         now = {tool.name: tool for tool in after if tool.server == server.name}
         is_compared = bool(was) and not is_first  # of a new session, or a server that had no tools, all are new
@@ -83,7 +83,7 @@ def _server_notices(work: Work, before: Sequence[Tool], after: Sequence[Tool]) -
         added = tuple(name for name in now if name not in was) if is_compared else ()
         removed = tuple(name for name in was if name not in now) if is_compared and not server.problem else ()
         state = (server.problem, server.notes)
-        if state != work.noticed.get(server.name, ("", ())) or added or removed or changed:
+        if state != runtime.noticed.get(server.name, ("", ())) or added or removed or changed:
             notices.append(
                 ToolServerNoticed(
                     server=server.name,
@@ -94,7 +94,7 @@ def _server_notices(work: Work, before: Sequence[Tool], after: Sequence[Tool]) -
                     notes=server.notes,
                 )
             )
-        work.noticed[server.name] = state
+        runtime.noticed[server.name] = state
     return notices
 
 
@@ -103,13 +103,13 @@ def _model(settings: Settings) -> tuple[str, str, str]:
     return provider.name, provider.wire, model
 
 
-def _declared(work: Work) -> tuple[Tool, ...]:
-    return tuple(tool.declaration for tool in work.tools.values())
+def _declared(runtime: SessionRuntime) -> tuple[Tool, ...]:
+    return tuple(tool.declaration for tool in runtime.tools.values())
 
 
-def _limits(settings: Settings, work: Work) -> dict[str, object]:
+def _limits(settings: Settings, runtime: SessionRuntime) -> dict[str, object]:
     """The settings of the reading that the meter does not have yet."""
-    limits, policy = work.ledger.meter.limits, work.ledger.meter.policy
+    limits, policy = runtime.ledger.meter.limits, runtime.ledger.meter.policy
     window = limits.window.tokens if limits.window is not None and limits.window.source == "user" else None
     has: dict[str, object] = {
         "window": window,

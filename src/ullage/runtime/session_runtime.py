@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from ullage.agent.memory import LoopMemory, remember
 from ullage.checkpoint.checkpoint import Checkpoints
+from ullage.context.prepared import Prefix
+from ullage.context.request_limits import RequestLimits
 from ullage.context.strategies import STRATEGIES
-from ullage.context.strategy import Strategy
+from ullage.context.strategy import Strategy, SummaryAnswer
 from ullage.errors import ContextUnfixable
 from ullage.events import (
     Calibrated,
@@ -36,13 +39,12 @@ from ullage.messages import (
     ToolResultPart,
 )
 from ullage.meter.reading import Reading
-from ullage.runtime.compactions import Compactions
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger
-from ullage.runtime.outgoing import Outgoing
 from ullage.runtime.precedence import Layer, Resolved, check_values, left_out, refuse_beyond, resolve
+from ullage.runtime.session_requests import SessionRequests
 from ullage.runtime.settings import Settings
-from ullage.runtime.status import taken
+from ullage.runtime.status import reading_event
 from ullage.store.grants import ProjectGrants
 from ullage.store.store import Store
 from ullage.tokens.text import counter_for
@@ -52,12 +54,12 @@ from ullage.usage import Usage
 from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint
 
-KEPT: Final = "kept:"
+BLOB_SOURCE: Final = "kept:"
 """How the source of a part begins whose bytes lie beside the session, under the handle that follows."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Shared:
+class AgentRuntime:
     """What all sessions of an agent use. Belongs to one event loop."""
 
     store: Store
@@ -106,11 +108,47 @@ class Shared:
         return resolved.settings
 
 
+class ReadySummary(NamedTuple):
+    """A summary that was made ahead, and what it rests on."""
+
+    prefix: Prefix
+    answer: SummaryAnswer
+
+
+class Served(NamedTuple):
+    """A model at its address. What one takes of images and bytes, another need not."""
+
+    provider: str
+    model: str
+    base_url: str
+
+
+class LastLook(NamedTuple):
+    """Whether a view, by its digest, was over what one request may hold under the limits met."""
+
+    view: str
+    served: Served
+    met: RequestLimits
+    is_over: bool
+
+
+@dataclass(slots=True)
+class Compactions:
+    """What one driver knows of its session's compactions and no event tells: work under way, and limits it has met."""
+
+    strategies: tuple[Strategy, ...] = STRATEGIES
+    prepared: ReadySummary | None = None
+    preparing: asyncio.Task[None] | None = None
+    met: dict[Served, RequestLimits] = field(default_factory=dict)
+    """Limits of images and bytes that refusals have taught."""
+    last_look: LastLook | None = None
+
+
 @dataclass(slots=True, kw_only=True)
-class Work:
+class SessionRuntime:
     """One session at work."""
 
-    shared: Shared
+    shared: AgentRuntime
     ledger: Ledger
     settings: Settings
     tools: Mapping[str, AgentTool]
@@ -118,7 +156,7 @@ class Work:
     compactions: Compactions = field(default_factory=Compactions)
     stuck: ContextUnfixable | None = None
     """Why the last compaction could not help, where the request can't be sent."""
-    arranged: Mapping[str, object] | None = None
+    synced_settings: Mapping[str, object] | None = None
     """The session's own settings that the ledger was last brought up to."""
     noticed: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     """What was told of each MCP server last: its problem and its notes."""
@@ -130,7 +168,7 @@ class Work:
     """What the call under way has reported of its usage so far."""
     waits_to_retry: bool = False
     """Whether the call under way was refused and is not asked for again yet: it has cost nothing."""
-    outgoing: Outgoing = field(default_factory=Outgoing)
+    requests: SessionRequests = field(default_factory=SessionRequests)
     wanted: list[str] | None = None
     """Sources that came into view and whose bytes are to be loaded; ``None`` before the view was looked through."""
     changed: set[str] = field(default_factory=set)
@@ -144,7 +182,7 @@ class Work:
     def note(self, event: Event) -> None:
         """Remember what later steps need of an event."""
         self.memory = remember(self.memory, event)
-        self.outgoing.note(event)
+        self.requests.note(event)
         self.learns = self.learns or isinstance(event, Calibrated)
         if isinstance(event, SettingsChanged) and event.source == "session":
             self.changed |= event.settings.keys()
@@ -173,7 +211,7 @@ class Work:
             return []
         settings = self.settings
         return [
-            taken(
+            reading_event(
                 reading,
                 messages=len(self.ledger.meter),
                 last=self.memory.taken,
@@ -239,6 +277,6 @@ def sources_of(message: Message) -> list[str]:
     found: list[str] = []
     for part in message.parts:
         for one in part.content if isinstance(part, ToolResultPart) else (part,):
-            if isinstance(one, ImagePart | FilePart) and one.source.startswith(KEPT):
+            if isinstance(one, ImagePart | FilePart) and one.source.startswith(BLOB_SOURCE):
                 found.append(one.source)
     return found

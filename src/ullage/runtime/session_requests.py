@@ -21,7 +21,7 @@ from ullage.wire.call import prepare
 from ullage.wire.endpoints import Endpoint
 
 
-class Outgoing:
+class SessionRequests:
     """One session's requests in turn."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Outgoing:
         self._repaired = frozenset(repairs)
         return new
 
-    def departs(
+    def changes_earlier(
         self,
         request: Request,
         endpoint: Endpoint,
