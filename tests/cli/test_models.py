@@ -38,6 +38,20 @@ def test_a_name_without_a_provider_and_one_with_a_colon_are_looked_up(capsys: py
         assert found["window"] > 100_000
 
 
+def test_every_model_of_the_list_is_found_by_the_name_it_is_listed_with(capsys: pytest.CaptureFixture[str]) -> None:
+    for provider, rows in built_in().providers.items():
+        for row in rows:
+            if row.names:
+                assert main(["models", f"{provider}:{row.names[0]}"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["gemini:gemini-2.5-pro", "Google:gemini-2.5-pro", "moonshot:kimi-k2-0905-preview"])
+def test_a_provider_is_named_by_any_of_its_names(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", name, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["window"]
+
+
 def test_json_holds_tokens_prices_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "openai:gpt-5", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

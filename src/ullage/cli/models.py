@@ -34,6 +34,7 @@ from ullage.models.catalogue import (
     read_refreshed,
 )
 from ullage.models.genai_prices import PACKAGE, catalogue_of
+from ullage.models.providers import read_name
 from ullage.store.private_file import replace_file
 
 INSTALL: Final = f"pip install --upgrade {PACKAGE}"
@@ -125,8 +126,7 @@ def _warn_of_damage() -> None:
 
 
 def _show(name: str, screen: Screen, *, as_json: bool) -> int:
-    provider, _, model = name.partition(":")
-    found = lookup("", name) or lookup(provider, model)
+    found = _looked_up(name)
     if found is None:
         raise SettingError(_unknown(name))
     if as_json:
@@ -134,6 +134,15 @@ def _show(name: str, screen: Screen, *, as_json: bool) -> int:
     else:
         screen.show(_lines_of(name, found))
     return 0
+
+
+def _looked_up(name: str) -> ModelLimits | None:
+    """What a session with a model of this name would know; ``None`` also for a provider that is in no table."""
+    try:
+        provider, model = read_name(name)
+    except SettingError:
+        return None
+    return lookup(provider.name, model)
 
 
 def _unknown(name: str) -> str:

@@ -244,6 +244,8 @@ def _candidates(provider: str, model: str) -> Iterator[tuple[str, str]]:
     named = _in_catalogue(prefix.rpartition("/")[2])
     if who:
         yield who, name
+        if name != model:  # Fireworks lists its models by their whole path
+            yield who, model
         if rest != name and who in _WITH_PATHS:
             yield who, rest
     elif _BEDROCK.match(rest):
