@@ -22,9 +22,9 @@ from ullage_simulators import running
 from ullage_simulators.scenario import read
 
 from ullage.cli.chat.app import ChatApp
-from ullage.cli.chat.opening import environment_for
 from ullage.cli.chat.panels import Panel
-from ullage.cli.chat.simulated import Simulated
+from ullage.cli.chat.start import environment_for
+from ullage.cli.simulated import Simulated
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 

@@ -1,7 +1,13 @@
-import pytest
+import json
 
-from ullage.cli.asking import Reply, ask_person, reply_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.cli.asking import Reply, ask_person, drawn_call, reply_of
+from ullage.display.text import cells, plain
 from ullage.runtime.approvals import Question
+from ullage.tools.call_text import as_text, call_lines
 
 
 @pytest.mark.parametrize(
@@ -35,3 +41,30 @@ async def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[
     question = Question(call_id="t", name="shell", digest="d", lines=(), offer=None)
     assert await ask_person(question) == Reply(False, by_nobody=True)
     assert "nobody can be asked: shell" in capsys.readouterr().err
+
+
+def drawn(command: str, width: int, encoding: str = "utf-8") -> list[str]:
+    lines = drawn_call(call_lines("shell", json.dumps({"command": command})), width, encoding)
+    return ["".join(span.text for span in line) for line in lines]
+
+
+def test_a_long_line_goes_on_behind_an_indent_so_that_it_can_pass_for_no_argument() -> None:
+    assert drawn("x" * 20 + " path: b", 20) == ["shell", "command: xxxxxxxxxxx", "  xxxxxxxxx path: b"]
+    assert drawn("a\n" + "y" * 20, 12) == ["shell", "command:", "  | a", "  | yyyyyyyy", "    yyyyyyyy", "    yyyy"]
+
+
+def test_an_escape_is_not_broken() -> None:
+    assert drawn("abc\u202e", 16)[1:3] == ["command: abc", "  \\u202e"]
+
+
+def test_what_a_terminal_cannot_show_is_spelled() -> None:
+    assert drawn("echo größer", 60, "ascii")[1] == "command: echo gr\\xf6\\xdfer"
+
+
+@given(st.text(), st.integers(20, 90))
+def test_nothing_is_cut_and_nothing_is_wider_than_the_screen(command: str, width: int) -> None:
+    lines = call_lines("shell", json.dumps({"command": command}))
+    shown = drawn_call(lines, width)
+    assert all(cells(plain(line)) <= width for line in shown)
+    kept = "".join(span.text for line in shown for span in line).replace(" ", "")
+    assert kept == as_text(lines).replace("\n", "").replace(" ", "")

@@ -32,7 +32,7 @@ EXCEPTIONS = {
     "importers/pi.py": "pi's own names of APIs",
     "importers/gemini_cli.py": "the role of the model in the log",
     "cli/demo.py": "names of simulators",
-    "cli/chat/simulated.py": "names of simulators",
+    "cli/simulated.py": "names of simulators",
 }
 """Files that may name providers, and why."""
 

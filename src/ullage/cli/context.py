@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ullage.cli.drawing import WIDEST, Subject, draw
-from ullage.cli.growth import size_of
+from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.screen import Screen
 from ullage.cli.session import Metered, metered, skipped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ullage.cli.growth import size_of
+from ullage.cli.footing import size_of
 from ullage.cli.table import what_of
 from ullage.display.text import Line, Span, cells, number, padded, percent, printable, shortened
 from ullage.messages import (

@@ -1,13 +1,16 @@
 """Where lines go: a terminal with its colours and width, or a pipe with neither.
 
-A pipe gets the same drawing at a fixed width, so that what a program reads does not depend on anyone's window.
+A pipe gets the same drawing at a fixed width, so that its content does not depend on the size of a terminal.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TextIO
 
 from ullage.display.glyphs import Glyphs, glyphs_for
@@ -92,3 +95,36 @@ class Screen:
         for line in lines:
             encodable = tuple(Span(self._encodable(span.text), span.style) for span in line)
             console.print(rich_text(encodable), soft_wrap=True)
+
+
+PATIENCE_S = 2.0
+BEAT_S = 0.5
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Say ``what`` is being done, and for how long, while the block runs. Nothing is printed into a pipe."""
+    stream = sys.stderr
+    if not stream.isatty():
+        yield
+        return
+    done = Event()
+
+    def beat() -> None:
+        started = time.monotonic()
+        drawn = ""
+        while not done.wait(BEAT_S if drawn else PATIENCE_S):
+            drawn = f"{what} ... {time.monotonic() - started:.0f} s"
+            stream.write("\r" + drawn)
+            stream.flush()
+        if drawn:
+            stream.write("\r" + " " * len(drawn) + "\r")
+            stream.flush()
+
+    beating = Thread(target=beat, daemon=True)
+    beating.start()
+    try:
+        yield
+    finally:
+        done.set()
+        beating.join()

@@ -25,7 +25,7 @@ from ullage.cli.agent_options import (
     tools_settings,
     warn_of,
 )
-from ullage.cli.chat.simulated import simulated
+from ullage.cli.simulated import simulated
 from ullage.cli.stores import store_at
 from ullage.cli.trusting import project_settings
 from ullage.directories import data_directory

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ullage.cli.progress import progress
+from ullage.cli.screen import progress
 from ullage.display.text import counted, number, printable
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CallStarted, Event

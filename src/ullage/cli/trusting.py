@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from ullage.cli.agent_options import ASK_FIRST
-from ullage.cli.asking import forget_typed_ahead, show_pages_now, typed_now
-from ullage.cli.call_lines import drawn_call, wrapped_spans
+from ullage.cli.asking import drawn_call, forget_typed_ahead, show_pages_now, typed_now, wrapped_spans
 from ullage.cli.screen import Screen
 from ullage.directories import data_directory
 from ullage.display.text import Line, Span, printable

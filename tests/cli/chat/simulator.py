@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from ullage_simulators import running
 from ullage_simulators.scenario import read
 
-from ullage.cli.chat.acting import Acting
-from ullage.cli.chat.opening import environment_for
-from ullage.cli.chat.simulated import Simulated
+from ullage.cli.chat.commands import Acting
+from ullage.cli.chat.start import environment_for
+from ullage.cli.simulated import Simulated
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session

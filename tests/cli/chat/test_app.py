@@ -11,9 +11,8 @@ from textual.pilot import Pilot
 
 from tests.cli.chat.simulator import MODEL, Talk, talking
 from ullage.cli.chat.app import ChatApp
-from ullage.cli.chat.context_screen import ContextScreen
 from ullage.cli.chat.entries import AnswerEntry, MessageEntry, Notice
-from ullage.cli.chat.lister import Lister, Overlay
+from ullage.cli.chat.lister import ContextScreen, Lister, Overlay
 from ullage.cli.chat.panels import Panel
 from ullage.display.gauge_line import amount
 from ullage.display.text import plain

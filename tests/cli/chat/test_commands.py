@@ -1,8 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ullage.cli.chat.commands import COMMANDS, command_of, completions, parse, unknown
+from tests.cli.chat.simulator import Talk, talking
+from ullage.cli.chat.commands import COMMANDS, LEAVE, CommandResult, command_of, completions, help_lines, parse, unknown
+from ullage.cli.chat.transcript import Transcript
+from ullage.display.glyphs import UNICODE
+from ullage.display.text import plain
+from ullage.errors import CommandRefused, SessionNotFound, SettingError, UllageError
+from ullage.store.export import import_file
 
 
 def test_a_command_is_its_name_and_what_follows() -> None:
@@ -39,3 +47,134 @@ def test_completions_follow_what_was_typed_until_the_name_is_there() -> None:
 def test_names_are_told_apart_and_each_says_what_it_does() -> None:
     assert len({command.name for command in COMMANDS}) == len(COMMANDS)
     assert all(command.about and not command.about.endswith(".") for command in COMMANDS)
+
+
+async def perform(talk: Talk, text: str) -> CommandResult:
+    typed = parse(text)
+    assert typed is not None
+    transcript = Transcript()
+    transcript.apply_all(await talk.session.history())
+    return await talk.acting.run(typed, transcript, 80, UNICODE)
+
+
+def words(outcome: CommandResult) -> str:
+    return "\n".join(plain(line) for line in outcome.lines)
+
+
+async def test_each_command_works_in_a_session_in_which_something_was_said(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("hello")
+        for command in COMMANDS:
+            if command.name in ("quit", "retry", "uncompact", "rewind", "export", "explain"):
+                continue
+            assert isinstance(await perform(talk, f"/{command.name}"), CommandResult), command.name
+
+
+async def test_context_is_the_sessions_own_reading(tmp_path: Path) -> None:
+    async with talking(tmp_path, system="Be brief.") as talk:
+        await talk.session.ask("hello")
+        used = (await talk.session.context()).used.tokens
+        assert f"{used:,}" in words(await perform(talk, "/context"))
+        window = await talk.acting.window()
+        assert window.reading.snapshot_id == (await talk.session.context()).snapshot_id
+        assert {tool.name for tool in window.tools} >= {"read", "list", "search"}
+        assert [block.text for block in window.system] == ["Be brief."]
+        assert window.messages == await talk.session.messages()
+
+
+async def test_steps_spend_and_tools_show_figures(tmp_path: Path) -> None:
+    async with talking(tmp_path, tools=("read", "shell")) as talk:
+        assert words(await perform(talk, "/spend")) == "Nothing has been spent yet."
+        await talk.session.ask("hello")
+        assert "estimate" in words(await perform(talk, "/steps"))
+        assert "1 call" in words(await perform(talk, "/spend"))
+        tools = words(await perform(talk, "/tools")).splitlines()
+        assert any(line.startswith("shell") and "asks first" in line for line in tools)
+        assert any(line.startswith("read ") and "asks first" not in line for line in tools)
+
+
+async def test_model_and_set_change_the_session_and_say_what_is_wrong(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await perform(talk, "/model anthropic:claude-haiku-4-5")
+        await perform(talk, "/set trigger 0.5")
+        settings = (await talk.session._look()).ledger.loop.settings
+        assert settings["model"] == "anthropic:claude-haiku-4-5"
+        assert settings["trigger"] == "0.5" or settings["trigger"] == 0.5
+        assert "claude-haiku-4-5" in words(await perform(talk, "/model"))
+        assert "needs a key" in words(await perform(talk, "/model mistral:mistral-large"))
+        with pytest.raises(SettingError, match="trigger"):
+            await perform(talk, "/set triger 0.5")
+        await perform(talk, "/set trigger")
+        assert "trigger" not in (await talk.session._look()).ledger.loop.settings
+
+
+async def test_pin_takes_the_last_thing_said_or_a_place_in_view_and_lets_go_again(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        with pytest.raises(CommandRefused):
+            await perform(talk, "/pin")
+        await talk.session.ask("hello")
+        own = (await talk.session.messages())[0].id
+        await perform(talk, "/pin")
+        assert (await talk.acting.window()).pinned == {own}
+        await perform(talk, "/pin #1")
+        assert (await talk.acting.window()).pinned == frozenset()
+        with pytest.raises(CommandRefused):
+            await perform(talk, "/pin #9")
+        with pytest.raises(CommandRefused):
+            await perform(talk, "/pin nothing-of-this-id")
+
+
+async def test_rewind_goes_back_to_before_a_message_and_gives_its_text(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("first")
+        await talk.session.ask("second")
+        outcome = await perform(talk, "/rewind #3")
+        assert outcome.text == "second"
+        assert len(await talk.session.messages()) == 2
+        assert (await perform(talk, "/rewind #1")).text == "first"
+        assert await talk.session.messages() == ()
+
+
+async def test_explain_says_where_a_message_is(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("hello")
+        assert "in view" in words(await perform(talk, "/explain #1"))
+
+
+async def test_export_writes_lines_that_can_be_taken_in_again_or_markdown(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("hello")
+        assert "say which file" in words(await perform(talk, "/export"))
+        await perform(talk, f"/export {tmp_path / 'talk.jsonl'}")
+        taken = await import_file(talk.store, tmp_path / "talk.jsonl", "copy")
+        assert taken.events == len(await talk.session.history())
+        await perform(talk, f"/export {tmp_path / 'talk.md'}")
+        assert "## You\n\nhello" in (tmp_path / "talk.md").read_text()
+        with pytest.raises(UllageError):
+            await perform(talk, f"/export {tmp_path / 'nowhere' / 'talk.md'}")
+
+
+async def test_fork_new_resume_and_quit_say_which_session_is_next(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.session.ask("hello")
+        forked = (await perform(talk, "/fork")).opens
+        assert (await talk.store.about(forked)).origin == "test"
+        assert (await perform(talk, "/new")).opens not in ("", forked)
+        assert (await perform(talk, f"/resume {forked}")).opens == forked
+        assert "test" in words(await perform(talk, "/resume"))
+        with pytest.raises(SessionNotFound):
+            await perform(talk, "/resume nowhere")
+        assert (await perform(talk, "/quit")).opens == LEAVE
+
+
+async def test_what_can_not_be_done_now_is_refused_with_a_reason(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        assert "no compaction" in words(await perform(talk, "/uncompact"))
+        with pytest.raises(CommandRefused):
+            await perform(talk, "/retry")
+        assert "There is no /nothing" in words(await perform(talk, "/nothing"))
+
+
+def test_help_names_every_command() -> None:
+    text = "\n".join(plain(line) for line in help_lines())
+    assert all(f"/{command.name}" in text for command in COMMANDS)

@@ -1,11 +1,29 @@
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from textual.app import App, ComposeResult
 
+from tests.cli.readings import QUARTER_FULL
+from ullage.agent.loop import Loop, OpenCall
 from ullage.cli.chat.commands import COMMANDS
-from ullage.cli.chat.panels import NAMES, SHOWN_COMMANDS, Panel, Panels, as_text
-from ullage.display.glyphs import UNICODE
-from ullage.display.text import Span
+from ullage.cli.chat.panels import (
+    NAMES,
+    SHOWN_COMMANDS,
+    Panel,
+    Panels,
+    as_text,
+    doing,
+    foot_line,
+    gauge_line,
+    source_of,
+    waiting_lines,
+)
+from ullage.display.glyphs import ASCII, UNICODE
+from ullage.display.text import Span, cells, plain
+from ullage.meter.reading import Basis, Used, Window
 
 
 class FakeScreen(App[str]):
@@ -44,3 +62,79 @@ def test_lines_keep_their_styles_and_markup_is_text() -> None:
     text = as_text([(Span("[red]a", "bad"), Span("b")), ()])
     assert text.plain == "[red]ab\n"
     assert text.spans[0].style is not None
+
+
+EXACT = replace(QUARTER_FULL, basis=Basis(last_input=50_000, last_output=2_100, new=0, changed=0, removed=0))
+UNKNOWN = replace(
+    QUARTER_FULL, window=Window(tokens=None, source="unknown"), compaction_point=None, input_limit=None, free=None
+)
+
+
+def test_the_whole_gauge_says_used_interval_window_point_growth_and_source() -> None:
+    line = plain(gauge_line(QUARTER_FULL, 1_204, 140, UNICODE))
+    assert line.endswith("52,100 ± 140 of 200,000 (26 %) · compacts at 160,000 · +1,204 last step · partly estimated")
+    assert "│" in line
+
+
+def test_eighty_columns_keep_the_number_the_growth_and_the_source() -> None:
+    line = plain(gauge_line(QUARTER_FULL, -1_204, 78, UNICODE))
+    assert cells(line) <= 78
+    assert "52,100 ± 140 of 200,000 (26 %)" in line and "-1,204" in line and "est." in line
+
+
+@given(st.integers(1, 240), st.one_of(st.none(), st.integers(-99_999, 99_999)), st.booleans(), st.booleans())
+def test_used_and_its_window_stay_whatever_the_width(width: int, grown: int | None, known: bool, wide: bool) -> None:
+    reading = QUARTER_FULL if known else UNKNOWN
+    line = plain(gauge_line(reading, grown, width, UNICODE if wide else ASCII))
+    assert "52,100" in line
+    assert cells(line) <= max(width, 80)
+
+
+def test_an_exact_number_has_no_source_and_an_unknown_window_says_how_to_set_it() -> None:
+    assert source_of(EXACT) == ""
+    assert source_of(QUARTER_FULL) == "partly estimated"
+    assert "/set window" in plain(gauge_line(UNKNOWN, None, 100, UNICODE))
+
+
+def test_past_the_compaction_point_is_said() -> None:
+    full = replace(EXACT, used=Used(tokens=161_000, low=160_900, high=161_100))
+    line = gauge_line(full, None, 140, UNICODE)
+    assert "past the compaction point, 160,000" in plain(line)
+    assert Span("161,000 ± 100", "bad") in line
+
+
+RUNNING = OpenCall(call_id="t", name="shell", arguments="{}", part="p", state="started")
+
+
+@pytest.mark.parametrize(
+    ("loop", "words"),
+    [
+        (Loop(), "ready"),
+        (Loop(turn="t"), "working"),
+        (Loop(turn="t", call="c"), "writing"),
+        (Loop(turn="t", open=(RUNNING,)), "running shell"),
+        (Loop(turn="t", compaction="c"), "compacting"),
+        (Loop(turn="t", paused="budget"), "paused (budget)"),
+        (Loop(turn="t", paused="approval"), "needs your approval"),
+        (Loop(turn="t", call="c", cancel="stop"), "cancelling  Esc again does not wait for tools"),
+    ],
+)
+def test_what_is_done_is_said_in_a_few_words(loop: Loop, words: str) -> None:
+    assert plain(doing(loop, "text")) == words
+
+
+def test_what_takes_long_says_how_long() -> None:
+    assert plain(doing(Loop(turn="t", open=(RUNNING,)), "", 12.4)) == "running shell 12 s"
+    assert plain(doing(Loop(), "", 12.4)) == "ready"
+
+
+def test_the_foot_takes_as_many_hints_as_fit() -> None:
+    line = plain(foot_line((Span("ready"),), "a:model", "s-1", ("/help", "another hint"), 40))
+    assert line.endswith("a:model · s-1 · /help")
+    assert cells(line) == 40
+    assert plain(foot_line((Span("x" * 50),), "a:model", "s-1", (), 40)) == "x" * 50
+
+
+def test_waiting_messages_say_when_they_go_in() -> None:
+    lines = [plain(line) for line in waiting_lines((("steer", "now\nplease"), ("follow_up", "later")), 80, 1)]
+    assert lines == ["next  now please  goes in before the next call", "then  later  being edited"]

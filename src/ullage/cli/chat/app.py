@@ -22,19 +22,25 @@ from textual.widgets import TextArea
 from ullage.agent.loop import Loop
 from ullage.cli.agent_options import left_out_line
 from ullage.cli.asking import Reply, give, granted_line
-from ullage.cli.chat.acting import LEAVE, Acting, CommandResult
 from ullage.cli.chat.approving import KEYS, SCROLLS, Approving
-from ullage.cli.chat.choices import Choice
-from ullage.cli.chat.commands import Command, Typed, command_of, completions, parse, unknown
-from ullage.cli.chat.context_screen import ContextScreen
+from ullage.cli.chat.choices import Choice, message_choices, session_choices
+from ullage.cli.chat.commands import (
+    LEAVE,
+    Acting,
+    Command,
+    CommandResult,
+    Typed,
+    command_of,
+    completions,
+    parse,
+    unknown,
+)
 from ullage.cli.chat.entries import Notice
 from ullage.cli.chat.feed import Feed
-from ullage.cli.chat.lister import Overlay
-from ullage.cli.chat.panels import Panel, Panels
+from ullage.cli.chat.lister import ContextScreen, Overlay
+from ullage.cli.chat.panels import Panel, Panels, doing
 from ullage.cli.chat.prompt import Prompt
-from ullage.cli.chat.questions import message_choices, session_choices
 from ullage.cli.chat.rendering import visible
-from ullage.cli.chat.status import doing
 from ullage.cli.chat.transcript import Transcript, text_of
 from ullage.display.glyphs import UNICODE, Glyphs
 from ullage.display.text import Line, Span

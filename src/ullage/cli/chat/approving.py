@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from ullage.cli.call_lines import drawn_call
+from ullage.cli.asking import drawn_call
 from ullage.display.text import Line, Span, cells, counted, flowed, printable, shortened
 from ullage.runtime.approvals import Question
 

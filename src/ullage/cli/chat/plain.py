@@ -15,8 +15,7 @@ from typing import Final
 
 from ullage.cli.agent_options import warn_of_left_out
 from ullage.cli.asking import ask_person
-from ullage.cli.chat.acting import LEAVE, Acting
-from ullage.cli.chat.commands import Typed, parse
+from ullage.cli.chat.commands import LEAVE, Acting, Typed, parse
 from ullage.cli.chat.transcript import Transcript
 from ullage.cli.live import Live
 from ullage.cli.run import follow

@@ -1,4 +1,4 @@
-"""``ullage chat``: finds out where it runs and with which model, opens the session, and shows it."""
+"""``ullage chat``: chooses the agent and the session from the command line, opens the session and shows it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,35 @@ import argparse
 import asyncio
 import math
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
 
-from ullage.cli.agent_options import warn_of
-from ullage.cli.chat.opening import (
-    agent_of,
-    environment_for,
-    lacking,
-    no_model,
-    opened,
-    resume_command,
-    session_settings,
+from ullage.cli.agent_options import (
+    ASK_FIRST,
+    LOOKING,
+    agent_with_instructions,
+    endpoint_settings,
+    sandbox_settings,
+    tools_settings,
+    warn_of,
 )
 from ullage.cli.chat.plain import converse
-from ullage.cli.chat.simulated import Simulated, simulated
 from ullage.cli.screen import Screen
+from ullage.cli.sessions import SHORTEST_ID
+from ullage.cli.simulated import Simulated, simulated
+from ullage.cli.stores import store_at
+from ullage.cli.trusting import project_settings
 from ullage.display.glyphs import glyphs_for
-from ullage.errors import MissingExtra, SettingError, UllageError
+from ullage.display.text import printable
+from ullage.errors import BadKey, MissingExtra, SessionNotFound, SettingError, UllageError
 from ullage.runtime.agent import Agent
 from ullage.runtime.hosting import Host
 from ullage.runtime.session import Session
+from ullage.runtime.settings import changed
 from ullage.store.store import Store
 
 
@@ -113,3 +120,124 @@ async def _tidied(store: Store, name: str) -> bool:
     except UllageError:
         return True
     return True
+
+
+ALL_SESSIONS: Final = 100_000
+
+
+def agent_of(args: argparse.Namespace, simulated: Simulated | None = None) -> Agent:
+    """The agent that the command line asks for: a ceiling for what its sessions may do.
+
+    The defaults of ``chat`` have the lowest rank, the environment's: every file wins over them. With a simulator
+    nothing else can be reached: no file is read, and keys of others are left out.
+    """
+    return agent_with_instructions(
+        args.model or "",
+        environment=environment_for(os.environ, simulated),
+        system=args.system,
+        store=store_at(args.store) if args.store else None,
+        config=project_settings(os.environ) if simulated is None else (),
+        root=None if args.root is None else Path(args.root).expanduser().resolve(),
+        **tools_settings(args),
+        **sandbox_settings(args),
+        **endpoint_settings(args),
+    )
+
+
+def environment_for(environment: Mapping[str, str], simulated: Simulated | None) -> dict[str, str]:
+    """The environment of the agent; ``simulated`` takes the place of every provider."""
+    own = {"ULLAGE_TOOLS": LOOKING, "ULLAGE_APPROVE": ASK_FIRST, **environment}
+    return own if simulated is None else simulated.within(own)
+
+
+def session_settings(args: argparse.Namespace) -> dict[str, object]:
+    """What of the command line is stored with the session, so that it has the same model when it is opened again."""
+    said: Mapping[str, object] = {
+        "model": args.model or None,
+        "wire": args.wire or None,
+        "window": args.window,
+        "max_output": args.max_output,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def resume_command(args: argparse.Namespace, session: str) -> str:
+    """The command that opens this session again with what a session does not keep, quoted for a shell."""
+    root, store = args.root, args.store
+    given = {
+        "--scenario": args.scenario,
+        "--store": store and str(Path(store).expanduser().absolute()),
+        "--tools": args.tools,
+        "--root": root and str(Path(root).expanduser().resolve()),
+        "--sandbox": args.sandbox,
+        "--base-url": args.base_url,
+        "--system": args.system,
+        "--session": session,
+    }
+    words = ["ullage", "chat", *(["--simulate"] if args.simulate else [])]
+    for option, value in given.items():
+        words += [option, value] if value else []
+    return printable(shlex.join(words))
+
+
+def lacking(agent: Agent, settings: Mapping[str, object], environment: Mapping[str, str]) -> str:
+    """Why a new session could call no model, in words; empty when it can."""
+    model = str(settings.get("model") or agent.settings.model)
+    if not model:
+        return (
+            "No model is set. Give one, as in `ullage chat --model anthropic:claude-haiku-4-5`, or put "
+            '`model = "anthropic:claude-haiku-4-5"` into ullage.toml. Its key comes from the environment, such as '
+            "ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; ollama:… needs none."
+        )
+    try:
+        wire = settings.get("wire") or agent.settings.wire
+        changed(agent.settings, {"model": model, "wire": wire}).endpoint(environment)
+    except (BadKey, SettingError) as problem:
+        return str(problem)
+    return ""
+
+
+async def opened(host: Host, args: argparse.Namespace, simulated: Simulated | None = None) -> Session:
+    """The session that is asked for: by its id, the newest, or a new one. Raises ``SessionNotFound``."""
+    settings: dict[str, Any] = session_settings(args)
+    name = args.session
+    if args.go_on and not name:
+        rows = await host.agent.sessions(limit=1)
+        if not rows:
+            raise nothing_to_resume(args)
+        name = rows[0].id
+    name, is_known = await found(host.agent, name)
+    if not is_known:
+        if simulated is not None:
+            settings.setdefault("model", simulated.model)
+        return await host.begin(name, settings)
+    session = await host.session(name, drives=True)
+    if settings:
+        await session._set(settings)
+    return session
+
+
+def nothing_to_resume(args: argparse.Namespace) -> SessionNotFound:
+    """The error of ``--continue`` in an empty store."""
+    if not args.simulate:
+        return SessionNotFound("There is no session to go on with: `ullage chat` begins one.")
+    return SessionNotFound(
+        "There is no simulated session to go on with: `ullage chat --simulate` begins one. "
+        "Simulated sessions are kept apart from your own, which `ullage chat --continue` finds."
+    )
+
+
+async def found(agent: Agent, name: str) -> tuple[str, bool]:
+    """The whole id of the session that is called so or ends so, and whether there is one."""
+    if not name:
+        return "", False
+    known = {row.id for row in await agent.sessions(limit=ALL_SESSIONS)}
+    ending = [one for one in known if one.endswith(name)] if len(name) >= SHORTEST_ID else []
+    if name in known or len(ending) != 1:
+        return name, name in known
+    return ending[0], True
+
+
+def no_model(why: str) -> SettingError:
+    """The error of a chat without a model, with the way out that needs no key."""
+    return SettingError(f"{why}\nWithout a key, `ullage chat --simulate` talks to a simulated model on this machine.")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.chat.terminal import HIDDEN, scenario
 from tests.server.served import Process
-from ullage.cli.chat.simulated import MODEL, WINDOW, simulated
+from ullage.cli.simulated import MODEL, WINDOW, simulated
 from ullage.errors import SettingError, UllageError
 from ullage.models.providers import TABLE
 from ullage.runtime.agent import Agent
