@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ullage import errors, events
+from ullage import encoding, errors, events
 from ullage.errors import InputError, UllageError
 from ullage.messages import (
     FilePart,
@@ -26,6 +26,7 @@ from ullage.reasoning import ReasoningPolicy
 from ullage.usage import Usage
 
 if TYPE_CHECKING:
+    from ullage import compaction
     from ullage.context.strategy import Strategy
     from ullage.runtime.agent import Agent
     from ullage.runtime.config_file import user_endpoints
@@ -34,19 +35,24 @@ if TYPE_CHECKING:
     from ullage.runtime.session import Session
     from ullage.runtime.subagent import subagent
     from ullage.runtime.telemetry import Telemetry
+    from ullage.server.background import http_server
     from ullage.store.sqlite import SqliteStore
     from ullage.store.store import Receipt, Store
+    from ullage.tools.builtin import builtin_tools
     from ullage.tools.functions import tool
     from ullage.tools.mcp import McpServer
-    from ullage.tools.tool import Output, ToolContext, ToolError
+    from ullage.tools.sandbox import Sandbox
+    from ullage.tools.tool import AgentTool, Output, ToolContext, ToolError
 
 _LATER = {
     "Agent": "ullage.runtime.agent",
+    "AgentTool": "ullage.tools.tool",
     "Hook": "ullage.runtime.hooks",
     "McpServer": "ullage.tools.mcp",
     "Output": "ullage.tools.tool",
     "Receipt": "ullage.store.store",
     "Result": "ullage.runtime.outcome",
+    "Sandbox": "ullage.tools.sandbox",
     "Session": "ullage.runtime.session",
     "SqliteStore": "ullage.store.sqlite",
     "Store": "ullage.store.store",
@@ -54,6 +60,9 @@ _LATER = {
     "Telemetry": "ullage.runtime.telemetry",
     "ToolContext": "ullage.tools.tool",
     "ToolError": "ullage.tools.tool",
+    "builtin_tools": "ullage.tools.builtin",
+    "compaction": "ullage.compaction",
+    "http_server": "ullage.server.background",
     "subagent": "ullage.runtime.subagent",
     "tool": "ullage.tools.functions",
     "user_endpoints": "ullage.runtime.config_file",
@@ -62,6 +71,7 @@ _LATER = {
 
 __all__ = [
     "Agent",
+    "AgentTool",
     "FilePart",
     "Hook",
     "ImagePart",
@@ -78,6 +88,7 @@ __all__ = [
     "Receipt",
     "Request",
     "Result",
+    "Sandbox",
     "Session",
     "Spend",
     "SqliteStore",
@@ -94,8 +105,12 @@ __all__ = [
     "UllageError",
     "UnknownPart",
     "Usage",
+    "builtin_tools",
+    "compaction",
+    "encoding",
     "errors",
     "events",
+    "http_server",
     "subagent",
     "tool",
     "user_endpoints",
@@ -107,7 +122,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'ullage' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_LATER[name]), name)
+    module = import_module(_LATER[name])
+    return module if module.__name__ == f"ullage.{name}" else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
 from itertools import pairwise
 from pathlib import Path
 
-from examples.make_session import written
+from scripts.make_session import written
 from tests.importers.folding import Folded
 from ullage.importers import read
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.tool_context import FakeToolContext
-from ullage.tools.builtin import builtin
+from ullage.tools.builtin import builtin_tools
 from ullage.tools.processes import ProcessSpec, run_command
 from ullage.tools.sandbox import Backend, CommandLimits, Sandbox
 from ullage.tools.shell import shell
@@ -71,7 +71,7 @@ async def test_a_workspace_that_holds_the_home_directory_counts_as_unconfined(ba
     sandbox = Sandbox(backends=(backend,), home=home)
     for root in (home, tmp_path, Path("/")):
         assert sandbox.backend(root) == "none"
-        (tool,) = builtin(("shell",), root=root, sandbox=sandbox)
+        (tool,) = builtin_tools(("shell",), root=root, sandbox=sandbox)
         assert tool.needs_approval is True and tool.unconfined.count("holds the home directory") == 1
         assert "choose another --root" in tool.unconfined and "bubblewrap" not in tool.unconfined
     opened = Sandbox(home=home, writable=(home,))
@@ -79,13 +79,13 @@ async def test_a_workspace_that_holds_the_home_directory_counts_as_unconfined(ba
 
 
 async def test_commands_that_can_not_be_confined_always_ask(tmp_path: Path) -> None:
-    (tool,) = builtin(("shell",), root=tmp_path, sandbox=Sandbox(backends=()))
+    (tool,) = builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox(backends=()))
     assert tool.needs_approval is True
     assert tool.unconfined
 
 
 async def test_a_sandbox_that_is_off_asks_as_the_settings_say(tmp_path: Path) -> None:
-    (tool,) = builtin(("shell",), root=tmp_path, sandbox=Sandbox(mode="off"))
+    (tool,) = builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox(mode="off"))
     assert tool.needs_approval is False
     assert tool.unconfined == ""
 
@@ -97,18 +97,18 @@ async def test_a_workspace_that_can_not_be_confined_is_refused_at_the_call(
     monkeypatch.chdir(tmp_path / "elsewhere")  # Ullage's own source can't be confined by Landlock
     store = tmp_path / "s.db"
     store.touch()
-    (tool,) = builtin(("shell",), sandbox=Sandbox(backends=("landlock",), stores=(store,)))
+    (tool,) = builtin_tools(("shell",), sandbox=Sandbox(backends=("landlock",), stores=(store,)))
     with pytest.raises(ToolError, match="can't be confined"):
         await tool.run({"command": "true"}, FakeToolContext(tmp_path))
 
 
 async def test_the_description_says_the_mode_and_stays_the_same(tmp_path: Path) -> None:
-    made = [builtin(("shell",), root=tmp_path, sandbox=Sandbox())[0].declaration for _ in range(2)]
+    made = [builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox())[0].declaration for _ in range(2)]
     assert made[0] == made[1]
     assert "there is no network" in made[0].description
-    (open_,) = builtin(("shell",), root=tmp_path, sandbox=Sandbox(mode="workspace+network"))
+    (open_,) = builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox(mode="workspace+network"))
     assert "the network is open" in open_.declaration.description
-    (off,) = builtin(("shell",), root=tmp_path, sandbox=Sandbox(mode="off"))
+    (off,) = builtin_tools(("shell",), root=tmp_path, sandbox=Sandbox(mode="off"))
     assert "sandbox" not in off.declaration.description
 
 

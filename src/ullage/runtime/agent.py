@@ -48,7 +48,7 @@ from ullage.store.leases import new_owner
 from ullage.store.sqlite import FILE, SqliteStore
 from ullage.store.store import SessionRow, Store
 from ullage.tokens.calibration import Calibration
-from ullage.tools.builtin import builtin
+from ullage.tools.builtin import builtin_tools
 from ullage.tools.functions import as_tools
 from ullage.tools.mcp import McpServer, open_all, tools_of
 from ullage.tools.paths import NarrowRoot, walk_to
@@ -299,7 +299,7 @@ class Agent:
         if key not in self._made:
             narrow = self._narrow(settings)
             sandbox = replace(self._sandbox(settings), is_narrow=narrow is not None)
-            made = builtin(settings.tools, root=narrow or settings.root, sandbox=sandbox)
+            made = builtin_tools(settings.tools, root=narrow or settings.root, sandbox=sandbox)
             own = as_tools([*made, *self._own_tools])
             served = tools_of(self._servers, [READER, *(tool.name for tool in own)])
             named = {tool.name: tool for tool in (*own, *served)}

@@ -36,7 +36,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
 """How each built-in tool runs, as arguments of ``tool``."""
 
 
-def builtin(
+def builtin_tools(
     names: Sequence[str] = ("read", "write", "edit", "list", "search", "shell"),
     *,
     root: Path | NarrowRoot | None = None,

@@ -1,4 +1,4 @@
-"""Files for a model: read, write, edit, list. ``builtin`` makes tools of these functions.
+"""Files for a model: read, write, edit, list. ``builtin_tools`` makes tools of these functions.
 
 All paths are confined to the root, and no file of git is written (``paths.py``). Failures are ``ToolError`` with a
 message for the model.

@@ -9,7 +9,7 @@ simulator that shared its codecs or estimators would share their mistakes.
 """
 
 from ullage_simulators.errors import SimulatorError
-from ullage_simulators.scenario import Scenario, load
+from ullage_simulators.scenario import Scenario, load, read
 from ullage_simulators.server import Server, Truth, running
 
-__all__ = ["Scenario", "Server", "SimulatorError", "Truth", "load", "running"]
+__all__ = ["Scenario", "Server", "SimulatorError", "Truth", "load", "read", "running"]

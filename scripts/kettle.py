@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from examples import kettle_files as files
+from scripts import kettle_files as files
 
 if TYPE_CHECKING:
-    from examples.make_session import Session
+    from scripts.make_session import Session
 
 
 @dataclass(frozen=True, slots=True)

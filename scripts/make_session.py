@@ -1,7 +1,7 @@
 """Writes ``session.jsonl``, the sample session of this repository, in Claude Code's log format.
 
-uv run python -m examples.make_session            writes examples/session.jsonl
-uv run python -m examples.make_session --check    exits 1 when the file is not what this script writes
+uv run python -m scripts.make_session            writes examples/session.jsonl
+uv run python -m scripts.make_session --check    exits 1 when the file is not what this script writes
 
 Everything in it is invented: the project (a tea timer called kettle), the conversation, and the token counts. The
 counts come from ``tokens`` below, which is Ullage's own estimate, with some noise, not from a model: the sample shows
@@ -19,10 +19,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from examples import kettle
+from scripts import kettle
 from ullage.tokens.text import counter_for
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 SESSION = "0b5e55ed-0000-4000-8000-00000000ea70"
 MODEL = "claude-opus-4-5-20251101"
 CWD = "/home/ann/kettle"
@@ -237,7 +237,7 @@ def written() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the sample session.")
     parser.add_argument("--check", action="store_true", help="only say whether the file is up to date")
-    target = HERE / "session.jsonl"
+    target = ROOT / "examples" / "session.jsonl"
     text = written()
     if parser.parse_args().check:
         return 0 if target.exists() and target.read_text() == text else 1
