@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ullage.tasks import background, to_completion
+from ullage.tasks import background, start, stop, to_completion
 
 
 class Broken(Exception):
@@ -92,3 +92,22 @@ async def test_a_cancelled_caller_is_cancelled_although_its_work_failed() -> Non
     with pytest.raises(asyncio.CancelledError) as raised:
         await task
     assert isinstance(raised.value.__cause__, Broken)
+
+
+async def test_a_stopped_task_has_ended_and_its_error_is_dropped() -> None:
+    ended: list[str] = []
+
+    async def clean_up_slowly() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append("slow")
+
+    slow, broken = start(clean_up_slowly(), name="slow"), start(fail())
+    await asyncio.sleep(0)
+    await stop(slow, broken)
+    assert ended == ["slow"]
+    assert slow.get_name() == "slow"
+    assert slow.cancelled()
+    assert isinstance(broken.exception(), Broken)

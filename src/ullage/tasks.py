@@ -1,9 +1,13 @@
-"""Tasks that end with the block or the call that started them, so that none is left over and no cancel is lost."""
+"""Tasks with an owner, so that none is left over and no cancel is lost.
+
+A task belongs to a block (``asyncio.TaskGroup``, ``background``), to a call (``to_completion``), or to an object that
+outlives the call: such an object gets the task from ``start`` and ends it with ``stop`` when it is closed.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -55,3 +59,21 @@ async def to_completion(work: Coroutine[Any, Any, T]) -> T:
     if cancelled is not None:
         raise cancelled from task.exception()
     return task.result()
+
+
+def start(work: Awaitable[T], *, name: str = "") -> asyncio.Task[T]:
+    """Run ``work`` in a task of its own. The owner keeps the task and ends it with ``stop``."""
+    task = asyncio.ensure_future(work)
+    if name:
+        task.set_name(name)
+    return task
+
+
+async def stop(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel these tasks and return after they have ended. An error of theirs is dropped; see ``Task.exception``."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # retrieved, so that asyncio does not report it as lost

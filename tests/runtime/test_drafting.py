@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from ullage.codec.stream import TextDelta
-from ullage.runtime.drafting import Drafting
+from ullage.runtime.drafting import drafting
 from ullage.store.store import DraftPiece, Lease, Store
 
 
@@ -32,10 +32,10 @@ async def test_leaving_waits_for_what_is_being_stored_however_often_it_is_cancel
 
     async def stream() -> None:
         try:
-            async with Drafting(cast(Store, store), cast(Any, None), "c", flush_s=0) as drafting:
-                drafting.put(TextDelta("p", "one"))
+            async with drafting(cast(Store, store), cast(Any, None), "c", flush_s=0) as draft:
+                draft.put(TextDelta("p", "one"))
                 await store.begun.wait()
-                drafting.put(TextDelta("p", "two"))
+                draft.put(TextDelta("p", "two"))
                 given.set()
                 await asyncio.Event().wait()
         finally:

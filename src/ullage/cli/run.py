@@ -41,6 +41,7 @@ from ullage.runtime.approvals import Question
 from ullage.runtime.outcome import Result
 from ullage.runtime.session import Session
 from ullage.store.store import DraftPiece
+from ullage.tasks import start, stop
 
 DEMO: Final = "`ullage demo` needs none."
 
@@ -131,7 +132,7 @@ def canceller(session: Session) -> Callable[[], None]:
     def cancel() -> None:
         if tasks:
             raise KeyboardInterrupt
-        tasks.append(asyncio.ensure_future(session.cancel()))
+        tasks.append(start(session.cancel()))
 
     return cancel
 
@@ -168,8 +169,8 @@ async def _answer(session: Session, question: Question, ask: Approver | None) ->
     if ask is None:
         await give(session, question, Reply(True))
         return
-    asking = asyncio.ensure_future(ask(question))
-    moving = asyncio.ensure_future(_moved(session, question.call_id))
+    asking = start(ask(question))
+    moving = start(_moved(session, question.call_id))
     try:
         await asyncio.wait([asking, moving], return_when=asyncio.FIRST_COMPLETED)
         if not moving.done():
@@ -178,9 +179,7 @@ async def _answer(session: Session, question: Question, ask: Approver | None) ->
             if line := granted_line(question, reply):
                 print(f"  {line}", file=sys.stderr)
     finally:
-        for task in (asking, moving):
-            task.cancel()
-        await asyncio.wait([asking, moving])
+        await stop(asking, moving)
 
 
 async def _moved(session: Session, call_id: str) -> None:

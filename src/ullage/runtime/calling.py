@@ -30,7 +30,7 @@ from ullage.events import (
 )
 from ullage.messages import Request
 from ullage.runtime.compacting import note_refusal, prepare_ahead
-from ullage.runtime.drafting import Drafting
+from ullage.runtime.drafting import drafting
 from ullage.runtime.hooks import run_hook
 from ullage.runtime.session_runtime import BLOB_SOURCE, SessionRuntime, sources_of
 from ullage.wire.call import Retries, Retrying, stream
@@ -193,14 +193,14 @@ async def _stream(runtime: SessionRuntime, request: Request, call: str, options:
         sleep=pause,
         history=runtime.requests.history,
     )
-    drafting = Drafting(ledger.store, ledger.held, call, flush_s=settings.flush_s, flush_bytes=settings.flush_bytes)
-    async with drafting, contextlib.aclosing(events) as coming:
+    drafted = drafting(ledger.store, ledger.held, call, flush_s=settings.flush_s, flush_bytes=settings.flush_bytes)
+    async with drafted as draft, contextlib.aclosing(events) as coming:
         async for event in coming:
             if isinstance(event, Answer):
                 return event
             if isinstance(event, UsageSeen):
                 runtime.usage_seen = event.usage
-            drafting.put(event)
+            draft.put(event)
     raise ServerError("The call ended without an answer.")
 
 

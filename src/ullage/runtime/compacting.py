@@ -40,7 +40,7 @@ from ullage.meter.fold import Fold
 from ullage.meter.limits import lookup
 from ullage.runtime.hooks import Refusal, run_hook
 from ullage.runtime.session_runtime import LastLook, ReadySummary, Served, SessionRuntime
-from ullage.tasks import to_completion
+from ullage.tasks import start, stop, to_completion
 from ullage.usage import Usage
 from ullage.wire.call import Retries, ask
 from ullage.wire.endpoints import Endpoint
@@ -252,7 +252,7 @@ def prepare_ahead(runtime: SessionRuntime) -> None:
         return
     if not runtime.settings.auto or not should_prepare(runtime.reading, runtime.settings.background_at):
         return
-    compactions.preparing = asyncio.create_task(_prepare(runtime))
+    compactions.preparing = start(_prepare(runtime))
 
 
 async def _prepare(runtime: SessionRuntime) -> None:
@@ -272,8 +272,7 @@ async def stop_preparing(runtime: SessionRuntime) -> None:
     """End a summary under way in the background; its call is closed in the ledger."""
     task = runtime.compactions.preparing
     if task is not None:
-        task.cancel()
-        await asyncio.wait([task])
+        await stop(task)
     if runtime.memory.background:
         call = runtime.memory.background
         await runtime.ledger.write(background_closed(call, runtime.usage_of_aside(call)))

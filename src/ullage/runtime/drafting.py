@@ -7,9 +7,8 @@ whatever happens to the process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import msgspec
 
@@ -17,61 +16,50 @@ from ullage.codec.stream import CallDelta, PartDone, ReasoningDelta, StreamEvent
 from ullage.encoding import encode
 from ullage.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
 from ullage.store.store import DraftPiece, Lease, Store
-from ullage.tasks import to_completion
+from ullage.tasks import background, to_completion
 
 _part = msgspec.json.Decoder(Part)
 
 
-class Drafting:
-    """Takes the events of one answer and stores them as pieces; use as ``async with``.
+@asynccontextmanager
+async def drafting(
+    store: Store, lease: Lease, call: str, *, flush_s: float = 0.05, flush_bytes: int = 1_024
+) -> AsyncIterator[Draft]:
+    """A draft of one answer, stored in batches while the block runs.
 
     A piece waits at most ``flush_s`` seconds, or until ``flush_bytes`` wait. Leaving the block stores what still waits,
     also when the task is cancelled, once or again. A store that fails ends the block with its error.
     """
+    draft = Draft(store, lease, call, flush_bytes)
+    try:
+        async with background(draft.store_in_batches(flush_s)):
+            yield draft
+    finally:
+        if not draft.is_broken:
+            await to_completion(draft.flush())
 
-    def __init__(
-        self, store: Store, lease: Lease, call: str, *, flush_s: float = 0.05, flush_bytes: int = 1_024
-    ) -> None:
+
+class Draft:
+    """The pieces of one answer that are not stored yet. Made by ``drafting``."""
+
+    def __init__(self, store: Store, lease: Lease, call: str, flush_bytes: int) -> None:
+        self.is_broken = False
+        """The store has failed."""
         self._store = store
         self._lease = lease
         self._call = call
-        self._flush_s = flush_s
         self._flush_bytes = flush_bytes
         self._waiting: list[DraftPiece] = []
         self._size = 0
         self._offset = 0
         self._wake = asyncio.Event()
         self._is_full = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._store_in_batches())
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await to_completion(self._close(problem))
-
-    async def _close(self, problem: BaseException | None) -> None:
-        task, self._task = self._task, None
-        assert task is not None
-        is_broken = task.done() and not task.cancelled() and task.exception() is not None
-        task.cancel()
-        await asyncio.wait([task])
-        if is_broken:
-            if problem is None:
-                task.result()
-            return
-        await self._flush()
 
     def put(self, event: StreamEvent) -> None:
-        """One event of the stream. Raises what the store raised, if it failed."""
+        """One event of the stream."""
         piece = self._piece(event)
         if piece is None:
             return
-        if self._task is not None and self._task.done():
-            self._task.result()
         self._waiting.append(piece)
         self._size += len(piece.text)
         self._wake.set()
@@ -94,23 +82,29 @@ class Drafting:
         self._offset += 1
         return piece
 
-    async def _store_in_batches(self) -> None:
-        """The first piece at once, so that a display begins when the answer does; later ones together."""
+    async def store_in_batches(self, flush_s: float) -> None:
+        """Store the first piece at once, so that a display begins when the answer does, and later ones together."""
         while True:
             await self._wake.wait()
-            await to_completion(self._flush())
+            await to_completion(self.flush())
             try:
-                async with asyncio.timeout(self._flush_s):
+                async with asyncio.timeout(flush_s):
                     await self._is_full.wait()
             except TimeoutError:
                 pass
 
-    async def _flush(self) -> None:
+    async def flush(self) -> None:
+        """Store the pieces that wait. Raises what the store raises."""
         pieces, self._waiting, self._size = self._waiting, [], 0
         self._wake.clear()
         self._is_full.clear()
-        if pieces:
+        if not pieces:
+            return
+        try:
             await self._store.draft(self._lease, pieces)
+        except BaseException:
+            self.is_broken = True
+            raise
 
 
 def put_together(pieces: Sequence[DraftPiece], *, message_id: str, call: str) -> Message:

@@ -313,21 +313,14 @@ class Driver:
 
     async def _interruptible(self, runtime: SessionRuntime, doing: Coroutine[Any, Any, None]) -> None:
         """Carry out a step that a cancel may end; then what it left open is settled by the next decision."""
-        self._current = asyncio.create_task(doing)
-        try:
-            if runtime.ledger.loop.cancel:
-                await self._interrupt(runtime)
-            await asyncio.wait([self._current])
-        except asyncio.CancelledError:
-            self._current.cancel()
-            await asyncio.wait([self._current])
-            if not self._current.cancelled():
-                self._current.exception()  # looked at, so that asyncio does not report it as lost
-            raise
-        finally:
-            current, self._current = self._current, None
-        if not current.cancelled():
-            current.result()
+        async with background(doing) as task:
+            self._current = task
+            try:
+                if runtime.ledger.loop.cancel:
+                    await self._interrupt(runtime)
+                await asyncio.wait([task])
+            finally:
+                self._current = None
 
     async def _give_up(self, runtime: SessionRuntime, note: str) -> None:
         """End the turn where it is: close what is open, as after a crash, and what was not started."""

@@ -29,6 +29,7 @@ from ullage.runtime.opening import folded
 from ullage.runtime.session import Session
 from ullage.runtime.session_runtime import AgentRuntime
 from ullage.store.store import SessionRow, Store
+from ullage.tasks import start, stop
 
 log = logging.getLogger("ullage.runtime")
 
@@ -56,14 +57,13 @@ class Host:
 
     async def __aenter__(self) -> Host:
         self._shared = await self.agent._enter()
-        self._sweeping = asyncio.create_task(self._sweep(), name="host: closing idle sessions")
+        self._sweeping = start(self._sweep(), name="host: closing idle sessions")
         return self
 
     async def __aexit__(self, *problem: object) -> None:
         """Stop all sessions without losing anything: what is under way is gone on with by the next process."""
         if self._sweeping is not None:
-            self._sweeping.cancel()
-            await asyncio.wait([self._sweeping])
+            await stop(self._sweeping)
         sessions, self._sessions = list(self._sessions.values()), {}
         closed = await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
         for session, how in zip(sessions, closed, strict=True):

@@ -67,6 +67,7 @@ from ullage.runtime.outcome import (
 from ullage.runtime.session_runtime import BLOB_SOURCE, AgentRuntime, SessionRuntime
 from ullage.runtime.settings_types import SessionSettings
 from ullage.store.store import DraftPiece, QueueKind, Receipt
+from ullage.tasks import start, stop
 from ullage.tokens.calibration import Calibration
 from ullage.tools.outputs import as_picture
 
@@ -134,7 +135,7 @@ class Session:
             await self._agent._leave()
             raise
         self._is_closing = False
-        self._serving = asyncio.create_task(self._serve(), name=f"session {self.id}")
+        self._serving = start(self._serve(), name=f"session {self.id}")
         if self._drives:
             self._wake.set()
         else:
@@ -164,8 +165,7 @@ class Session:
         if self._is_closing:  # another task has closed it while this one waited
             return
         self._is_closing = True
-        serving.cancel()
-        await asyncio.wait([serving])
+        await stop(serving)
         self._is_idle.set()
         runtime = self._driving.runtime
         self._shared = None
@@ -513,8 +513,8 @@ class Session:
         self, events: AsyncIterator[Event | DraftPiece], seen: int
     ) -> AsyncIterator[Event | DraftPiece]:
         """These events, up to the last one there is when the driver has nothing more to do."""
-        coming = asyncio.ensure_future(anext(events))
-        idle = asyncio.ensure_future(self._is_idle.wait())
+        coming = start(anext(events))
+        idle = start(self._is_idle.wait())
         end: int | None = None
         try:
             while end is None or seen < end:
@@ -525,15 +525,13 @@ class Session:
                     event = coming.result()
                     seen = seen if isinstance(event, DraftPiece) else event.seq
                     yield event
-                    coming = asyncio.ensure_future(anext(events))
+                    coming = start(anext(events))
                 if idle.done() and end is None:
                     end = await self._rests_at()
                     if end is None and not self._is_idle.is_set():
-                        idle = asyncio.ensure_future(self._is_idle.wait())
+                        idle = start(self._is_idle.wait())
         finally:
-            for task in (coming, idle):
-                task.cancel()
-            await asyncio.wait([coming, idle])
+            await stop(coming, idle)
 
     async def _rests_at(self) -> int | None:
         """The last event of a session that rests; ``None`` while it does not. Raises what stopped its driver."""

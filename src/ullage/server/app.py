@@ -26,6 +26,7 @@ from ullage.server.openapi import SchemaPlugin, described
 from ullage.server.problems import handle_error, handle_http_error, handle_mistake
 from ullage.server.requests import check_body, host_of, session_named
 from ullage.server.tokens import Tokens, TokenStore
+from ullage.tasks import start, stop
 
 log = logging.getLogger("ullage.server")
 
@@ -109,14 +110,13 @@ def application(
     async def hosting(app: Litestar) -> AsyncIterator[None]:
         async with Host(agent) as host:
             app.state.host = host
-            # a raw task: in a task group its failure would end the server
-            recovering = asyncio.create_task(_recover(host), name="host: resumes unfinished sessions")
+            # not in a task group, where its failure would end the server
+            recovering = start(_recover(host), name="host: resumes unfinished sessions")
             try:
                 yield
             finally:
                 closing.set()
-                recovering.cancel()
-                await asyncio.wait([recovering])
+                await stop(recovering)
 
     app = Litestar(
         route_handlers=HANDLERS,

@@ -32,6 +32,7 @@ from ullage.server.requests import TheHost
 from ullage.server.scopes import bearer_of
 from ullage.store.export import one_line
 from ullage.store.store import DraftPiece
+from ullage.tasks import start, stop
 
 HEARTBEAT_S: Final = 15.0
 """Seconds of silence after which a comment is sent: proxies close silent connections after 30 to 60 s."""
@@ -139,9 +140,9 @@ async def frames(
     """
     yield f"retry: {RETRY_MS}\nid: {position}\n\n".encode()
     held = _FrameBuffer()
-    # raw tasks: an async generator may be closed by another task, which a task group does not allow
-    closing_seen = asyncio.create_task(closing.wait())
-    reading = asyncio.create_task(_read(host, session, position, held))
+    # no task group: an async generator may be closed by another task, which a group does not allow
+    closing_seen = start(closing.wait())
+    reading = start(_read(host, session, position, held))
     for task in (closing_seen, reading):
         task.add_done_callback(held.end)
     try:
@@ -150,9 +151,7 @@ async def frames(
         if reading.done():
             reading.result()
     finally:
-        for task in (closing_seen, reading):
-            task.cancel()
-        await asyncio.wait([closing_seen, reading])
+        await stop(closing_seen, reading)
 
 
 async def _read(host: Host, session: str, position: StreamPosition, held: _FrameBuffer) -> None:

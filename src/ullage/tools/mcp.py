@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ullage.errors import SettingError
-from ullage.tasks import to_completion
+from ullage.tasks import start, stop, to_completion
 from ullage.tools.functions import ApprovalRule
 from ullage.tools.mcp_connection import (
     McpAddress,
@@ -129,8 +129,7 @@ class McpServer:
             return
         self._is_open = True
         tried = asyncio.Event()
-        # a raw task: it tries on after this call has returned, until ``close``
-        self._trying = asyncio.create_task(self._try_until_connected(tried), name=f"mcp {self.name} opens")
+        self._trying = start(self._try_until_connected(tried), name=f"mcp {self.name} opens")
         try:
             await asyncio.wait_for(tried.wait(), patience_s)
         except TimeoutError:
@@ -144,8 +143,7 @@ class McpServer:
         self._is_open = False
         trying, self._trying = self._trying, None
         if trying is not None:
-            trying.cancel()
-            await to_completion(_ended(trying))
+            await to_completion(stop(trying))
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close(at_once=at_once)
@@ -297,7 +295,3 @@ def tools_of(servers: Iterable[McpServer], taken: Iterable[str]) -> list[AgentTo
             names.add(tool.name)
             found.append(tool)
     return found
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    await asyncio.wait({task})

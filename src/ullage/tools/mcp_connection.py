@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ullage.envelope import MCP_MESSAGE_BYTES, MCP_TOOLS
 from ullage.errors import MissingExtra, UllageError
-from ullage.tasks import to_completion
+from ullage.tasks import start, stop, to_completion
 from ullage.tools.mcp_transport import Program, ServerBroken, http_client, stdio_transport
 from ullage.tools.processes import HAS_LAUNCHER, MARK, ProcessGroup, ProcessSpec, launched
 from ullage.tools.sandbox import Sandbox
@@ -133,8 +133,7 @@ class McpConnection:
 
     async def open(self, timeout_s: float) -> None:
         """Start or reach the server and list its tools. Raises ``ServerUnavailable`` after ending all it started."""
-        # a raw task: it outlives this call, and only its own scope may cancel it
-        self._task = asyncio.create_task(self._own(), name=f"mcp {self._address}")
+        self._task = start(self._own(), name=f"mcp {self._address}")  # only its own scope may cancel it
         try:
             await asyncio.wait({self._task, self._ready}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -156,9 +155,9 @@ class McpConnection:
         """One call. Cancelling tells the server. Raises ``ServerLost``, and the SDK's ``MCPError`` for a refusal."""
         if self._client is None or self.is_lost:
             raise ServerLost(self._why(), was_sent=False)
-        # raw tasks: the first to end decides, and an error of the call is data here
-        answer = asyncio.ensure_future(self._client.call_tool(name, dict(arguments)))
-        lost = asyncio.ensure_future(self._lost.wait())
+        # the first to end decides, and an error of the call is data here
+        answer = start(self._client.call_tool(name, dict(arguments)))
+        lost = start(self._lost.wait())
         try:
             await asyncio.wait({answer, lost}, return_when=asyncio.FIRST_COMPLETED)
             if answer.done() and not self._is_loss(answer):
@@ -168,9 +167,7 @@ class McpConnection:
             await self._wait_for_cause()
             raise ServerLost(self._why(), was_sent=not self._never_reached(answer))
         finally:
-            answer.cancel()
-            lost.cancel()
-            await asyncio.gather(answer, lost, return_exceptions=True)
+            await stop(answer, lost)
 
     async def _own(self) -> None:
         try:

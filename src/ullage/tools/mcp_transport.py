@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ullage.bounds import json_excess
 from ullage.envelope import MCP_JUNK_LINES, MCP_MESSAGE_BYTES, MIB
 from ullage.errors import UllageError
+from ullage.tasks import start, stop
 from ullage.tools.processes import OutputReader
 
 if TYPE_CHECKING:
@@ -134,9 +135,9 @@ async def _messages_with(
     incoming, received = anyio.create_memory_object_stream[Any](0)
     sent, outgoing = anyio.create_memory_object_stream[Any](0)
     assert process.stdin is not None and process.stdout is not None
-    # raw tasks: the last messages are still written while the block is left, and a task group would cancel that
-    listening = asyncio.create_task(_listen(process.stdout, incoming, program, sdk))
-    speaking = asyncio.create_task(_speak(process.stdin, outgoing, incoming))
+    # no task group, which would cancel them: the last messages are still written while the block is left
+    listening = start(_listen(process.stdout, incoming, program, sdk))
+    speaking = start(_speak(process.stdin, outgoing, incoming))
     try:
         yield received, sent
     finally:
@@ -227,16 +228,14 @@ async def _end(
     await asyncio.wait({speaking}, timeout=EXIT_S / 4)  # accepted messages are still written
     with suppress(OSError, RuntimeError):
         process.stdin.close()
-    exited = asyncio.ensure_future(process.wait())
+    exited = start(process.wait())
     await asyncio.wait({exited}, timeout=EXIT_S)
     for end in (process.terminate, process.kill):  # at TERM the launcher ends all that the server started
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 end()
             await asyncio.wait({exited}, timeout=EXIT_S)
-    for task in (listening, speaking):
-        task.cancel()
-    await asyncio.wait({listening, speaking})
+    await stop(listening, speaking)
     await asyncio.wait({exited}, timeout=EXIT_S)  # it also waits for the pipes, which a child may hold open
     exited.cancel()
     transport = getattr(process, "_transport", None)

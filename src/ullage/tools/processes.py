@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from ullage.tasks import start
 from ullage.tools.threads import in_thread
 
 MARK: Final = "ULLAGE_COMMAND"
@@ -167,8 +168,7 @@ def _reported(reports: int, end: ProcessEnd) -> ProcessEnd:
 async def _attend(
     process: subprocess.Popen[bytes], group: ProcessGroup | LaunchedProcesses, output: OutputReader, timeout_s: float
 ) -> ProcessEnd:
-    # a raw task, which waits on while a cancel of the caller ends the processes
-    code = asyncio.ensure_future(in_thread(process.wait))
+    code = start(in_thread(process.wait))  # goes on while a cancel of the caller ends the processes
     try:
         done, _ = await asyncio.wait({code}, timeout=timeout_s)
         left_over = False

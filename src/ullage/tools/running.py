@@ -15,6 +15,7 @@ from ullage.codec.foreign import parse_json
 from ullage.envelope import RESULT_CHARS
 from ullage.events import ToolOutcome
 from ullage.messages import clean_text
+from ullage.tasks import start
 from ullage.tools.outputs import as_output
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, BadArguments, Output, ToolContext, ToolError
@@ -47,8 +48,8 @@ async def run_call(tool: AgentTool, arguments: str, context: ToolContext, *, gra
         parsed = parse_arguments(arguments)
     except BadArguments as error:
         return await _result(Output(str(error), is_error=True), "not_started")
-    # a raw task: a tool that swallows its cancel is abandoned, which a task group would wait for
-    task = asyncio.ensure_future(_contained(tool, parsed, context))
+    # no task group, which would wait for a tool that swallows its cancel: such a tool is abandoned
+    task = start(_contained(tool, parsed, context))
     try:
         await asyncio.wait({task}, timeout=tool.timeout_s)
     except asyncio.CancelledError:

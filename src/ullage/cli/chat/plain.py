@@ -23,6 +23,7 @@ from ullage.cli.screen import Screen
 from ullage.errors import UllageError
 from ullage.runtime.session import Session
 from ullage.store.store import Store
+from ullage.tasks import start
 
 EXITS: Final = {"finished": 0, "cancelled": 130, "": 0}
 
@@ -99,6 +100,6 @@ def _canceller(session: Session) -> Callable[[], None]:
     def cancel() -> None:
         if session.is_idle or any(not task.done() for task in tasks):
             raise KeyboardInterrupt
-        tasks.append(asyncio.ensure_future(session.cancel()))
+        tasks.append(start(session.cancel()))
 
     return cancel
