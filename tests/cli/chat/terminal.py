@@ -52,6 +52,10 @@ class Terminal:
         return self
 
     def __exit__(self, *problem: object) -> None:
+        self.close_window()
+
+    def close_window(self) -> None:
+        """End the terminal, whatever runs in it."""
         self._run("kill-server", check=False)
 
     def start(self, *arguments: str) -> None:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.chat.terminal import STORY, Terminal, scenario
+from tests.cli.chat.terminal import PATIENCE_S, STORY, Terminal, scenario
 from ullage.events import CompactionCommitted, Event, MessageAdded, Queued, QueueLeft, ToolEnded, TurnEnded
 from ullage.store.sqlite import SqliteStore
 
@@ -187,6 +190,28 @@ async def test_a_signal_ends_it_in_order(place: Path, how: signal.Signals) -> No
     events = await stored(place, "told-to-end")
     assert not any(isinstance(event, TurnEnded) for event in events)
     assert not any(isinstance(event, ToolEnded) for event in events)
+
+
+async def test_it_ends_when_its_terminal_disappears_while_it_draws(place: Path) -> None:
+    with chat(place, "--session", "left-alone") as terminal:
+        terminal.wait_for("ready")
+        terminal.say("tell me a story")
+        terminal.wait_for("writing", "Sentence 2 ")
+        pid = terminal.pid
+        terminal.close_window()
+        end = time.monotonic() + PATIENCE_S
+        while lives(pid) and time.monotonic() < end:
+            await asyncio.sleep(0.1)
+        assert not lives(pid)
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(place: Path) -> None:

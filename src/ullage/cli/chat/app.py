@@ -35,6 +35,7 @@ from ullage.cli.chat.commands import (
     parse,
     unknown,
 )
+from ullage.cli.chat.driver import TerminalDriver
 from ullage.cli.chat.entries import Notice
 from ullage.cli.chat.feed import Feed
 from ullage.cli.chat.lister import ContextScreen, Overlay
@@ -92,7 +93,7 @@ class ChatApp(App[str]):
     def __init__(
         self, host: Host, store: Store, session: Session, environment: Mapping[str, str], glyphs: Glyphs = UNICODE
     ) -> None:
-        super().__init__(ansi_color=True)  # said here, since NO_COLOR is looked at in there
+        super().__init__(driver_class=TerminalDriver, ansi_color=True)  # said here, since it looks at NO_COLOR
         self.theme = "ansi-dark"
         self._host = host
         self._store = store
