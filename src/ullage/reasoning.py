@@ -324,15 +324,15 @@ class ReasoningStep(NamedTuple):
     is_open: bool
 
 
-def step_of(*, is_answer: bool, has_word: bool, has_tools: bool, beside: bool, is_open: bool) -> ReasoningStep:
-    """What a message is to the turns, told from what it holds and from whether a tool loop was open before it.
+def step_of(*, is_answer: bool, has_text: bool, has_tools: bool, beside: bool, is_open: bool) -> ReasoningStep:
+    """What a message is to the turns, told from its content and from whether a tool loop was open before it.
 
-    ``has_word``: a user's, as against a tool's results under the user's role. ``has_tools``: calls in an answer,
-    results elsewhere. ``beside`` is the rule's: without it a user's word in an open loop leaves the turn going on.
+    ``has_text``: a user's, as against a tool's results under the user's role. ``has_tools``: calls in an answer,
+    results elsewhere. ``beside`` is the rule's: without it a user's text in an open loop does not end the turn.
     """
     if is_answer:
         return ReasoningStep(False, has_tools)
-    begins = has_word and (beside or not is_open)
+    begins = has_text and (beside or not is_open)
     return ReasoningStep(begins, has_tools or (is_open and not begins))
 
 
@@ -342,7 +342,7 @@ def step_in(message: Message, *, beside: bool, is_open: bool) -> ReasoningStep:
     tools = ToolCallPart if is_answer else ToolResultPart
     return step_of(
         is_answer=is_answer,
-        has_word=message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts),
+        has_text=message.role == "user" and any(not isinstance(part, ToolResultPart) for part in message.parts),
         has_tools=any(isinstance(part, tools) for part in message.parts),
         beside=beside,
         is_open=is_open,

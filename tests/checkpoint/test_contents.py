@@ -5,8 +5,7 @@ from ullage.checkpoint.contents import DAMAGED, events_of, put_contents, read_me
 from ullage.errors import LedgerError
 from ullage.events import CompactionCommitted, Event, MessageAdded, MessageReplaced, Pruned, RowDamaged, TurnStarted
 from ullage.messages import TextPart
-from ullage.meter.cost import MessageCost
-from ullage.meter.growth import Added
+from ullage.meter.cost import Added, MessageCost
 from ullage.meter.view import ContentLocation, Entry, Facts, cleared
 
 EVENTS: dict[int, Event] = {

@@ -14,62 +14,85 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.meter.cost import Added, AnswerTokens, Counted, MediaCost, message_cost
 from ullage.meter.growth import (
-    Added,
-    AnswerTokens,
-    Counted,
+    Estimate,
     GrowthSituation,
     LastCall,
     counted_for,
+    half_widths,
     hidden_reasoning,
     next_input,
 )
+from ullage.reasoning import Maker, rule_for
 from ullage.tokens import constants
 from ullage.tokens.calibration import Learnt, learn
 from ullage.tokens.families import PLAIN, Family, family_for
 from ullage.tokens.observation import Observation
-from ullage.tokens.text import counter_for
+from ullage.tokens.text import TextCounter, counter_for
 
 WORDS = counter_for(lambda text: float(len(text.split())))
 TWENTY = counter_for(lambda text: 20.0)
 
-CLAUDE = GrowthSituation(wire="messages", provider="anthropic", model="claude-sonnet-4-5")
-GPT5 = GrowthSituation(wire="responses", provider="openai", model="gpt-5")
-GPT4O = GrowthSituation(wire="chat", provider="openai", model="gpt-4o")
+CLAUDE = Maker("messages", "anthropic", "claude-sonnet-4-5")
+GPT5 = Maker("responses", "openai", "gpt-5")
+GPT4O = Maker("chat", "openai", "gpt-4o")
 
 
-def family(situation: GrowthSituation) -> Family:
-    return family_for(situation.wire, situation.provider, situation.model)
+def family(asked: Maker) -> Family:
+    return family_for(*asked)
 
 
-def tools(situation: GrowthSituation) -> GrowthSituation:
-    return replace(situation, tool_turn=True, user_turn=False)
+def tools(asked: Maker) -> GrowthSituation:
+    return GrowthSituation(rule=rule_for(*asked), tool_turn=True)
 
 
-def user(situation: GrowthSituation) -> GrowthSituation:
-    return replace(situation, user_turn=True, tool_turn=False)
+def user(asked: Maker) -> GrowthSituation:
+    return GrowthSituation(rule=rule_for(*asked), user_turn=True)
+
+
+def no_media(part: ImagePart | FilePart, in_result: bool) -> float:
+    return 0.0
+
+
+def added_by(
+    message: Message,
+    own: Family,
+    counter: TextCounter,
+    *,
+    tool_names: dict[str, str] | None = None,
+    media: MediaCost = no_media,
+) -> Added:
+    return message_cost(message, own, counter, tool_names=tool_names or {}, media=media).added
+
+
+def low(estimate: Estimate) -> float:
+    return estimate.exact - half_widths(estimate.doubt).below
+
+
+def high(estimate: Estimate) -> float:
+    return estimate.exact + half_widths(estimate.doubt).above
 
 
 def test_the_seeds_example_gives_5120() -> None:
-    added = Added.of(result("r", "c", "whatever"), PLAIN, TWENTY)
+    added = added_by(result("r", "c", "whatever"), PLAIN, TWENTY)
     anchor = LastCall(input=5000, output=100)
-    situation = GrowthSituation(wire="", provider="", model="", tool_turn=True)
-    assert next_input(anchor, added, situation, PLAIN).tokens == 5120
+    assert next_input(anchor, added, tools(Maker("", "", "")), PLAIN).exact == 5120
 
 
 def test_a_tool_result_costs_its_text_and_its_wrapping() -> None:
     gpt = family(GPT4O)
-    added = Added.of(result("r", "c", "one two three", name="get_weather"), gpt, WORDS)
+    added = added_by(result("r", "c", "one two three", name="get_weather"), gpt, WORDS)
     # 3 words, 1 word of the tool's name, 2 for the first result; 4 for closing the answer stand outside.
     assert added.tokens(gpt) == 3 + 1 + constants.OPENAI_CHAT.result
     anchor = LastCall(input=100, output=10)
-    assert next_input(anchor, added, tools(GPT4O), gpt).tokens == 110 + 6 + constants.OPENAI_CHAT.step
+    assert next_input(anchor, added, tools(GPT4O), gpt).exact == 110 + 6 + constants.OPENAI_CHAT.step
 
 
 def test_parallel_results_are_wrapped_as_a_batch() -> None:
     claude = family(CLAUDE)
-    two = Added.of(result("a", "1", "x"), claude, WORDS) + Added.of(result("b", "2", "x"), claude, WORDS)
-    three = two + Added.of(result("c", "3", "x"), claude, WORDS)
+    two = added_by(result("a", "1", "x"), claude, WORDS).plus(added_by(result("b", "2", "x"), claude, WORDS))
+    three = two.plus(added_by(result("c", "3", "x"), claude, WORDS))
     assert two.wrapping(claude) == constants.CLAUDE.pair
     assert three.wrapping(claude) == constants.CLAUDE.pair + constants.CLAUDE.further
 
@@ -77,10 +100,10 @@ def test_parallel_results_are_wrapped_as_a_batch() -> None:
 def test_the_tools_name_is_taken_from_the_call_where_the_result_lacks_it() -> None:
     gpt = family(GPT4O)
     nameless = result("r", "c", "done", name="")
-    assert Added.of(nameless, gpt, WORDS, tool_names={"c": "get the weather"}).names == 3
+    assert added_by(nameless, gpt, WORDS, tool_names={"c": "get the weather"}).names == 3
     called = AnswerTokens(names=2.0, calls=1)
-    by_call = next_input(LastCall(input=1, output=9, answer=called), Added.of(nameless, gpt, WORDS), tools(GPT4O), gpt)
-    without = next_input(LastCall(input=1, output=9), Added.of(nameless, gpt, WORDS), tools(GPT4O), gpt)
+    by_call = next_input(LastCall(input=1, output=9, answer=called), added_by(nameless, gpt, WORDS), tools(GPT4O), gpt)
+    without = next_input(LastCall(input=1, output=9), added_by(nameless, gpt, WORDS), tools(GPT4O), gpt)
     assert by_call.exact - without.exact == 2
 
 
@@ -96,12 +119,14 @@ def messages(draw: st.DrawFn) -> Message:
 @given(st.lists(messages(), max_size=8), st.lists(messages(), max_size=8))
 def test_taking_away_undoes_adding(first: list[Message], second: list[Message]) -> None:
     claude = family(CLAUDE)
-    before = sum((Added.of(each, claude, WORDS) for each in first), Added())
+    before = Added()
+    for each in first:
+        before = before.plus(added_by(each, claude, WORDS))
     after = before
     for each in second:
-        after += Added.of(each, claude, WORDS)
+        after = after.plus(added_by(each, claude, WORDS))
     for each in second:
-        after -= Added.of(each, claude, WORDS)
+        after = after.plus(added_by(each, claude, WORDS), -1)
     assert after.tokens(claude) == pytest.approx(before.tokens(claude))
     assert (after.users, after.results) == (before.users, before.results)
 
@@ -109,7 +134,7 @@ def test_taking_away_undoes_adding(first: list[Message], second: list[Message]) 
 def test_reasoning_is_never_part_of_what_a_message_adds() -> None:
     claude = family(CLAUDE)
     with_it = answer("a", "yes", reasoning="because of many things", calls=1)
-    assert Added.of(with_it, claude, WORDS) == Added.of(answer("a", "yes", calls=1), claude, WORDS)
+    assert added_by(with_it, claude, WORDS) == added_by(answer("a", "yes", calls=1), claude, WORDS)
 
 
 def test_media_cost_what_their_formula_says_and_carry_their_doubt() -> None:
@@ -123,7 +148,7 @@ def test_media_cost_what_their_formula_says_and_carry_their_doubt() -> None:
         return 100.0
 
     message = Message(id="m", role="user", parts=(image, file, in_result))
-    added = Added.of(message, claude, WORDS, media=media)
+    added = added_by(message, claude, WORDS, media=media)
     assert added.media == 300
     assert calls == [False, False, True]
     assert added.under > 100
@@ -133,18 +158,21 @@ def test_media_cost_what_their_formula_says_and_carry_their_doubt() -> None:
 def test_an_item_that_lives_with_the_provider_may_cost_thousands() -> None:
     claude = family(CLAUDE)
     message = Message(id="m", role="user", parts=(ProviderItem(id="p", kind="file"),))
-    added = Added.of(message, claude, WORDS)
+    added = added_by(message, claude, WORDS)
     estimate = next_input(LastCall(input=500, output=10), added, user(CLAUDE), claude)
-    assert estimate.high > 5000
-    assert estimate.tokens < 600
+    assert high(estimate) > 5000
+    assert estimate.exact < 600
 
 
 @pytest.mark.parametrize(
-    ("situation", "expected"),
-    [(tools(GPT5), True), (user(GPT5), False), (tools(CLAUDE), True), (user(CLAUDE), False), (tools(GPT4O), True)],
+    ("asked", "is_tool_turn", "expected"),
+    [(GPT5, True, True), (GPT5, False, False), (CLAUDE, True, True), (CLAUDE, False, False), (GPT4O, True, True)],
 )
-def test_reasoning_is_kept_in_a_tool_loop_and_left_at_a_user_turn(situation: GrowthSituation, expected: bool) -> None:
-    own = family(situation)
+def test_reasoning_is_kept_in_a_tool_loop_and_left_at_a_user_turn(
+    asked: Maker, is_tool_turn: bool, expected: bool
+) -> None:
+    own = family(asked)
+    situation = tools(asked) if is_tool_turn else user(asked)
     thought = AnswerTokens(text=20.0, thoughts=1)
     anchor = LastCall(input=1000, output=600, reasoning=500, answer=thought)
     estimate = next_input(anchor, Added(), situation, own)
@@ -181,7 +209,7 @@ def test_a_placeholder_is_told_by_its_size_and_the_answer_counted_instead() -> N
     honest = next_input(LastCall(input=5000, output=470, answer=shown), Added(), tools(CLAUDE), own)
     assert not honest.degraded
     assert honest.answer_kept == 470
-    assert estimate.high - estimate.low > honest.high - honest.low
+    assert sum(half_widths(estimate.doubt)) > sum(half_widths(honest.doubt))
 
 
 def test_a_placeholder_that_is_marked_or_missing_counts_the_answer_too() -> None:
@@ -220,17 +248,17 @@ def test_items_of_the_provider_widen_the_interval_on_both_sides() -> None:
         next_input(LastCall(input=9_000, output=90, answer=answer), Added(), user(CLAUDE), own)
         for answer in (AnswerTokens(text=80.0), AnswerTokens(text=80.0, items=1))
     )
-    assert searched.tokens == plain.tokens
-    assert searched.low < plain.low - 5_000
-    assert searched.high > plain.high + 5_000
+    assert searched.exact == plain.exact
+    assert low(searched) < low(plain) - 5_000
+    assert high(searched) > high(plain) + 5_000
 
 
 def test_an_edited_answer_is_less_sure() -> None:
     own = family(GPT4O)
     anchor = LastCall(input=100, output=51, answer=AnswerTokens(text=50.0))
     whole, edited = (next_input(each, Added(), user(GPT4O), own) for each in (anchor, replace(anchor, edited=True)))
-    assert edited.tokens == whole.tokens
-    assert edited.high - edited.low > whole.high - whole.low
+    assert edited.exact == whole.exact
+    assert sum(half_widths(edited.doubt)) > sum(half_widths(whole.doubt))
 
 
 def test_what_was_learnt_corrects_text_and_offset() -> None:
@@ -256,22 +284,22 @@ def test_what_is_counted_instead_of_reported_is_corrected_as_text_and_calls() ->
     earlier = replace(user(CLAUDE), counted=Counted(50.0, 1))
     turn = next_input(LastCall(input=1000, output=900, answer=answer), Added(), earlier, own)
     assert turn.counted == Counted(293.0, 3)
-    assert Counted(243.0, 2) - Counted(43.0, 1) + Counted(43.0, 1) == Counted(243.0, 2)
+    assert Counted(243.0, 2).plus(Counted(43.0, 1), -1).plus(Counted(43.0, 1)) == Counted(243.0, 2)
 
 
 def test_a_flipped_rule_keeps_what_would_have_left() -> None:
     own = family(CLAUDE)
     anchor = LastCall(input=1000, output=600, reasoning=500, answer=AnswerTokens(text=90.0, thoughts=1))
-    rule = user(CLAUDE).rule(False).name
+    rule = user(CLAUDE).rule.name
     flipped = next_input(anchor, Added(), user(CLAUDE), own, Learnt(flipped=(f"{rule} turn",)))
     assert flipped.flipped
     assert flipped.answer_kept == 600
 
 
 def test_a_model_that_forgets_its_answer_is_charged_for_the_new_message_alone() -> None:
-    r1 = GrowthSituation(wire="converse", provider="bedrock", model="us.deepseek.r1-v1:0", user_turn=True)
-    added = Added.of(said("m", "and now"), family(r1), WORDS)
-    assert next_input(LastCall(input=12, output=700), added, r1, family(r1)).tokens < 30
+    r1 = Maker("converse", "bedrock", "us.deepseek.r1-v1:0")
+    added = added_by(said("m", "and now"), family(r1), WORDS)
+    assert next_input(LastCall(input=12, output=700), added, user(r1), family(r1)).exact < 30
 
 
 @given(
@@ -279,7 +307,7 @@ def test_a_model_that_forgets_its_answer_is_charged_for_the_new_message_alone() 
     st.none() | st.integers(0, 10**6),
     st.none() | st.integers(0, 10**6),
     st.floats(0, 1e5),
-    st.sampled_from([CLAUDE, GPT5, GPT4O, GrowthSituation(wire="", provider="", model="")]),
+    st.sampled_from([CLAUDE, GPT5, GPT4O, Maker("", "", "")]),
     st.booleans(),
     st.booleans(),
 )
@@ -288,14 +316,14 @@ def test_the_interval_holds_the_estimate_and_nothing_is_negative(
     output: int | None,
     reasoning: int | None,
     text: float,
-    situation: GrowthSituation,
+    asked: Maker,
     user_turn: bool,
     tool_turn: bool,
 ) -> None:
     anchor = LastCall(input=spent, output=output, reasoning=reasoning, answer=AnswerTokens(text=text))
-    here = replace(situation, user_turn=user_turn, tool_turn=tool_turn)
-    estimate = next_input(anchor, Added(text=text, results=int(tool_turn)), here, family(here))
-    assert 0 <= estimate.low <= estimate.tokens <= estimate.high
+    here = GrowthSituation(rule=rule_for(*asked), user_turn=user_turn, tool_turn=tool_turn)
+    estimate = next_input(anchor, Added(text=text, results=int(tool_turn)), here, family(asked))
+    assert low(estimate) < estimate.exact < high(estimate)
     assert estimate.exact >= 0
 
 
@@ -306,6 +334,9 @@ def test_every_kind_of_part_has_its_place_in_an_answer() -> None:
         ReasoningPart(id="r", text="c d e", opaque_size=9),
         ToolCallPart(id="c", call_id="1", name="f g", arguments='{"x": "h i j"}'),
     )
-    made = AnswerTokens.of(parts, own, WORDS)
+    made = message_cost(
+        Message(id="m", role="assistant", parts=parts), own, WORDS, tool_names={}, media=no_media
+    ).answer
+    assert made is not None
     assert (made.text, made.reasoning, made.names, made.arguments) == (2, 3, 2, 4)
     assert (made.calls, made.parameters, made.thoughts, made.opaque_size) == (1, 1, 1, 9)

@@ -1,6 +1,6 @@
 import pytest
 
-from ullage.meter.growth import Counted
+from ullage.meter.cost import Counted
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.reasoning import ReasoningPolicy
 

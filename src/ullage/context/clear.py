@@ -177,7 +177,7 @@ def cache_cost(situation: Situation, aim: Aim, *, saved: int, rewritten: int, af
 
 def _calls_until(situation: Situation, aim: Aim, after: int) -> int:
     """Calls until the next compaction, at the average growth per call."""
-    calls = situation.fold.track.count
+    calls = len(situation.fold.track.steps)
     growth = situation.sizes.messages / calls if calls else 0.0
     bar = aim.bar if aim.bar is not None else situation.sizes.used
     return round(max(0.0, bar - after) / growth) if growth > 0 else 1

@@ -52,7 +52,7 @@ def rules_room(window: int | None) -> float:
 
 def own_tokens(situation: Situation, parts: Iterable[TextPart]) -> float:
     """Tokens of our texts in the provider's measure, like a summary's reported length."""
-    return situation.fold.text_ratio * sum(situation.count(part.text) for part in parts)
+    return situation.fold.learnt.ratio * sum(situation.count(part.text) for part in parts)
 
 
 def summary_message(

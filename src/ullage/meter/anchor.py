@@ -7,10 +7,8 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.messages import Role
-from ullage.meter.cost import TOOL_RESULTS, MessageCost
-from ullage.meter.growth import NOTHING_COUNTED, Added, Counted
+from ullage.meter.cost import NOTHING_COUNTED, TOOL_RESULTS, Added, Counted, MessageCost
 from ullage.meter.view import Entry
-from ullage.reasoning import ReasoningStep, step_of
 from ullage.usage import Usage
 
 NOTHING_ADDED = Added()
@@ -56,22 +54,18 @@ class SinceAnchor(msgspec.Struct, frozen=True, kw_only=True):
         """What was added, where messages of its kind may have an offset of their own; empty is of no kind."""
         return "+".join(sorted(self.tools)) if self.tools and not self.users else ""
 
-    def plus(self, entry: Entry, *, quiet: bool = False) -> SinceAnchor:
-        """And this message. ``quiet`` messages, such as summaries, begin no turn."""
-        return self._and(entry, 1, quiet=quiet)
+    def plus(self, entry: Entry, sign: int = 1, *, quiet: bool = False) -> SinceAnchor:
+        """And this message; with ``sign=-1`` without it.
 
-    def minus(self, entry: Entry, *, quiet: bool = False) -> SinceAnchor:
-        """Without this message, which had been added. ``quiet``: the turn that it began goes on."""
-        return self._and(entry, -1, quiet=quiet)
-
-    def _and(self, entry: Entry, sign: int, *, quiet: bool) -> SinceAnchor:
+        A ``quiet`` message, such as a summary, begins no turn. One that leaves ends none.
+        """
         cost = entry.cost
         results = cost.added.results
         tools = self.tools
         if results and sign > 0:
             tools = (*tools, *(part.name for part in cost.parts if part.row == TOOL_RESULTS))
         return SinceAnchor(
-            added=self.added + cost.added if sign > 0 else self.added - cost.added,
+            added=self.added.plus(cost.added, sign),
             tokens=self.tokens + sign * cost.tokens,
             users=max(0, self.users + sign * (not quiet and begins_turn(entry.role, cost))),
             results=max(0, self.results + sign * results),
@@ -98,15 +92,19 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class Before(NamedTuple):
-    """What a forecast rested on, kept until the actual is known."""
+class ForecastBasis(NamedTuple):
+    """What a forecast rests on. That of a call is kept until its input is reported."""
 
     anchor: Anchor
     output: Entry | None
+    """The anchor's own answer, if it is in view."""
     output_left: bool
+    """The answer was removed or edited: its reported output is not in the next request."""
     since: SinceAnchor
     changed: float
+    """Tokens by which system prompt and tools exceed those of the anchor's request."""
     removed: float
+    """Tokens of the anchor's request that have left the view."""
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,33 +122,30 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     forecast: Forecast
     user_turn: bool
     results: int
-    before: Before | None
+    before: ForecastBasis | None
     """``None`` for a call before which nothing was reported."""
     marks: tuple[str, ...]
     stream: bool
     at: float
 
 
-class TurnsAs(NamedTuple):
-    """What of a message the turns depend on."""
+class TurnContent(NamedTuple):
+    """The content of a message that decides whether it begins a turn or opens a tool loop."""
 
     is_answer: bool
-    has_word: bool
+    has_text: bool
+    """Of a user, as against the results of tools."""
     has_tools: bool
+    """Calls in an answer, results in any other message."""
 
 
-def turns_as(entry: Entry) -> TurnsAs:
-    """What an entry is to the turns, whatever stands before it."""
+def turn_content(entry: Entry) -> TurnContent:
+    """That content of an entry, as ``reasoning.step_in`` reads it from a message."""
     answer, added = entry.cost.answer, entry.cost.added
     has_tools = added.results > 0 if answer is None else answer.calls > 0
-    return TurnsAs(answer is not None, begins_turn(entry.role, entry.cost), has_tools)
-
-
-def step_of_cost(entry: Entry, is_open: bool, *, beside: bool) -> ReasoningStep:
-    """What an entry is to the turns, as ``reasoning.step_in`` tells it from a message."""
-    return step_of(**turns_as(entry)._asdict(), beside=beside, is_open=is_open)
+    return TurnContent(answer is not None, begins_turn(entry.role, entry.cost), has_tools)
 
 
 def begins_turn(role: Role, cost: MessageCost) -> bool:
-    """Whether such a message holds a user's word, as against tool results that travel under the user's role."""
+    """Whether such a message holds text of a user, as against tool results that travel under the user's role."""
     return role == "user" and cost.added.users > 0

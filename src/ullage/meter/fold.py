@@ -36,16 +36,16 @@ from ullage.events import (
     Uncompacted,
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from ullage.meter.anchor import Anchor, Before, Forecast, Pending, SinceAnchor, step_of_cost, turns_as
+from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
+from ullage.meter.cost import NOTHING_COUNTED
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
-from ullage.meter.growth import NOTHING_COUNTED
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import SpendCategory
 from ullage.meter.state import State, StepRatios
 from ullage.meter.track import Step
 from ullage.meter.view import ChangedEntry, ContentLocation, Entry, UndoRecord, View, cleared
-from ullage.reasoning import ReasoningPolicy
+from ullage.reasoning import ReasoningPolicy, step_of
 from ullage.tokens.calibration import calibration_from_json
 from ullage.tokens.tools import read_answer_format
 from ullage.usage import Usage
@@ -72,10 +72,11 @@ class Fold(State):
         self.seq = event.seq or self.seq + 1
         self.session = event.session or self.session
         handler = _HANDLERS.get(type(event))
-        if handler is None or _is_record(event):
-            return
-        self.revision = self.seq
-        handler(self, event)
+        if isinstance(event, Calibrated) and event.call:
+            return  # it records what follows from the end of that call
+        if handler is not None:
+            self.revision = self.seq
+            handler(self, event)
 
     def needs_content(self, event: Event) -> bool:
         """Whether taking this event in reads messages in view, so that none of their contents may be missing."""
@@ -216,8 +217,10 @@ class Fold(State):
 
     def _follow(self, entry: Entry) -> None:
         """What a message is to the turns."""
+        is_answer, has_text, has_tools = turn_content(entry)
+        beside, is_open = self.forecaster.rule.beside, self.reasoning.is_open
         self.reasoning.follow(
-            step_of_cost(entry, self.reasoning.is_open, beside=not self.forecaster.loop_survives_user)
+            step_of(is_answer=is_answer, has_text=has_text, has_tools=has_tools, beside=beside, is_open=is_open)
         )
 
     def _carry(self, entry: Entry) -> None:
@@ -264,14 +267,14 @@ class Fold(State):
         if anchored:
             self.removed += (old.cost.tokens - cost.tokens) * self.scale_of(old)
         elif old is not self.output:
-            self.since = self.since.minus(old).plus(entry)
+            self.since = self.since.plus(old, -1).plus(entry)
         elif self.is_output(message):
             self.output = entry
             self._note_edit(old, entry)
         else:
             self.output, self.output_left = None, True
             self.since = self.since.plus(entry)
-        if turns_as(old) == turns_as(entry) and (message.id in self.reasoning.tokens or not cost.carries):
+        if turn_content(old) == turn_content(entry) and (message.id in self.reasoning.tokens or not cost.carries):
             self._carry(entry)
         else:
             self._recarry()
@@ -294,7 +297,7 @@ class Fold(State):
         elif entry is self.output:
             self.output, self.output_left = None, True
         else:
-            self.since = self.since.minus(entry, quiet=quiet)
+            self.since = self.since.plus(entry, -1, quiet=quiet)
         self.reasoning.remove(message_id)
         return entry
 
@@ -346,7 +349,7 @@ class Fold(State):
             cost = self.forecaster.message(event.summary, self.view.tool_names)
             if event.summary_tokens is not None:
                 # It was reported, so it is not to be corrected as an estimate would be.
-                cost = self.forecaster.with_text_tokens(cost, event.summary_tokens / self.text_ratio)
+                cost = self.forecaster.with_text_tokens(cost, event.summary_tokens / self.learnt.ratio)
             entry = self.view.add(event.summary, cost, opening=cost.tokens, origin=ContentLocation(self.seq))
             self.since = self.since.plus(entry, quiet=True)
             self.view.arrange([*self._leading_system(), summary])
@@ -416,10 +419,6 @@ class Fold(State):
     def _call_started(self, event: CallStarted) -> None:
         if event.purpose != "main":
             return
-        before = None
-        if self.anchor is not None:
-            changed = self.fixed.tokens - self.anchor.fixed
-            before = Before(self.anchor, self.output, self.output_left, self.since, changed, self.removed)
         self.pending[event.call] = Pending(
             order=self.view.orders,
             fixed=self.fixed.tokens,
@@ -430,7 +429,7 @@ class Fold(State):
             forecast=self.forecast(),
             user_turn=self.user_turn,
             results=self.since.results,
-            before=before,
+            before=self.basis,
             marks=tuple(self.marks),
             stream=event.stream,
             at=event.at,
@@ -450,28 +449,26 @@ class Fold(State):
         usage = event.usage
         if usage is not None:
             self.usages[event.call] = replace(usage, raw=None)
-        context = usage.context if usage is not None and usage.verified else None
-        anchored = context is not None and 0 < context <= self._most_input and event.outcome != "failed"
-        self._note_step(event, pending, context if anchored else None)
-        if not anchored or usage is None or context is None:
+        window = self.known.window if self.known is not None else None
+        most = math.inf if window is None else window * BELIEVED_WINDOWS
+        context: int | None = None
+        if usage is not None and usage.verified and event.outcome != "failed" and 0 < (usage.context or 0) <= most:
+            context = usage.context
+        if pending is not None:
+            self._note_step(event, pending, context)
+        if usage is None or context is None:
             if event.outcome == "failed" and pending is not None:
                 self.marks[:0] = pending.marks
             elif self.anchor is not None and not self.anchor.label:
                 self.anchor = replace(self.anchor, label=NO_USAGE)
             return
         if pending is not None:
-            rules = self.calibration.of(self.provider, self.model).flipped
+            rules = self.learnt.flipped
             self.calibration = self.forecaster.learn(self.calibration, pending, policy=self.policy, actual=context)
-            if self.calibration.of(self.provider, self.model).flipped != rules:  # what it held, by the rule as it is
+            if self.learnt.flipped != rules:  # what it held, by the rule as it is
                 pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True), before=None)
                 self.step_ratios = StepRatios()  # they were measured by the rule as it was
         self._set_anchor(event.call, usage, context, pending)
-
-    @property
-    def _most_input(self) -> float:
-        """More than this was in no request that the model took: a report beyond it is wrong, whoever made it."""
-        window = self.known.window if self.known is not None else None
-        return math.inf if window is None else window * BELIEVED_WINDOWS
 
     def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:
         """From here on readings rest on this call's actual."""
@@ -536,13 +533,11 @@ class Fold(State):
             return last.order - 1
         return self.view.orders
 
-    def _note_step(self, event: CallEnded, pending: Pending | None, actual: int | None) -> None:
-        if pending is None:
-            return
+    def _note_step(self, event: CallEnded, pending: Pending, actual: int | None) -> None:
         forecast = pending.forecast
         self.track.add(
             Step(
-                number=self.track.count + 1,
+                number=len(self.track.steps) + 1,
                 call=event.call,
                 estimated=forecast.tokens,
                 low=forecast.low,
@@ -553,11 +548,6 @@ class Fold(State):
                 first=pending.before is None,
             )
         )
-
-
-def _is_record(event: Event) -> bool:
-    """Whether the event repeats a consequence of earlier events: the calibration of a call follows from its end."""
-    return isinstance(event, Calibrated) and bool(event.call)
 
 
 _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {

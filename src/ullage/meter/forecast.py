@@ -1,10 +1,9 @@
-"""What the next request holds: the estimators of one model, put to work on what the fold knows."""
+"""What the next request holds: the estimators of one model, applied to the state of the fold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import hypot
 from typing import Final, NamedTuple
 
@@ -12,16 +11,15 @@ from msgspec.structs import replace as with_changes
 
 from ullage import reasoning
 from ullage.messages import FilePart, ImagePart, Message, SystemBlock, Tool
-from ullage.meter import growth, opening
-from ullage.meter.anchor import Anchor, Before, Forecast, Pending, SinceAnchor
-from ullage.meter.cost import MessageCost, message_cost
-from ullage.meter.growth import NOTHING_COUNTED, AnswerTokens, Counted, GrowthSituation
-from ullage.meter.interval import expected, half_widths
-from ullage.meter.opening import OpeningContent, opening_interval
-from ullage.meter.reasoning_in_view import ReasoningInView
+from ullage.meter import growth
+from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending
+from ullage.meter.cost import NOTHING_COUNTED, Added, AnswerTokens, Counted, MessageCost, message_cost
+from ullage.meter.growth import GrowthSituation, LastCall, expected, half_widths
+from ullage.meter.opening import OpeningContent, is_thinking, opening_interval
 from ullage.meter.view import Entry
 from ullage.reasoning import ReasoningPolicy, SentBack
-from ullage.tokens.calibration import NOTHING_LEARNT, Calibration, Learnt
+from ullage.tokens.calibration import Calibration, Learnt
+from ullage.tokens.content import text_tokens
 from ullage.tokens.families import PLAIN, Family, family_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
 from ullage.tokens.observation import Observation
@@ -32,7 +30,7 @@ from ullage.tokens.tools import NO_TOOLS, ToolsCost, answer_tokens, read_answer_
 from ullage.usage import Usage
 
 BY_NAME_ALONE = frozenset({"quarter", "gemini-cli"})
-"""Estimators whose word is taken as it is, as the seeds do, without a family's ratio and constants."""
+"""Estimators whose numbers are used as they are, without a family's ratio and constants."""
 
 REMOVAL_DOUBT = 0.05
 """Share of what was removed, or of what is left if that is less, that an estimate of it may be off."""
@@ -42,6 +40,11 @@ NOTHING_SHOWN = AnswerTokens()
 CHANGE_DOUBT = 0.15
 LEAST_CHANGE_DOUBT = 170.0
 """The same for a changed system prompt or changed tools, and the tokens that any such change may be off by."""
+
+FLIPPED: Final = (
+    "This model {counts} earlier reasoning, although the rule for it ({rule}) says otherwise. The reading {takes} it."
+)
+"""The note of a reading whose conversation has shown a reasoning rule to be wrong."""
 
 
 class Fixed(NamedTuple):
@@ -56,10 +59,6 @@ class Fixed(NamedTuple):
     def tokens(self) -> float:
         """All of it."""
         return sum(self.system) + self.tools.tokens + self.answer + self.overhead
-
-
-TURNED: Final = "Here earlier reasoning is counted the other way round than the rule for this model says ({rule})."
-"""The note of a reading whose conversation has shown a reasoning rule to be otherwise."""
 
 
 class FittedEstimator:
@@ -90,19 +89,13 @@ class Forecaster:
                 self.family = family_for(wire, provider, model)
                 self.template = template_for(wire, provider, model)
         self.unseen = replace(self.family, recounts=False)
-        """The family for an answer that nobody has shown: its output is all there is to go by."""
+        """The family for an answer without known content: its reported output is all there is to estimate from."""
         self.media_rule = media_rule_for(wire, provider, model)
         self.exact_text = self.counter.name == "bpe" and self.family.has_public_vocabulary
-
-    @property
-    def counts_unsent(self) -> bool:
-        """Whether reasoning is counted that was not sent back (xAI)."""
-        return reasoning.rule_for(self.wire, self.provider, self.model).even_unsent
-
-    @property
-    def loop_survives_user(self) -> bool:
-        """Whether a user's word beside tool results leaves the turn going on (Claude)."""
-        return not reasoning.rule_for(self.wire, self.provider, self.model).beside
+        self.rule = reasoning.rule_for(wire, provider, model)
+        self.streamed_rule = reasoning.rule_for(wire, provider, model, stream=True)
+        self.needs_reasoning = reasoning.need_for(wire, model) is not None
+        """Whether a tool loop is rejected, or breaks, without its reasoning."""
 
     def same_units(self, other: Forecaster) -> bool:
         """Whether both count alike, so that costs need not be taken again."""
@@ -132,103 +125,86 @@ class Forecaster:
         return cost._replace(added=added, tokens=added.tokens(self.family), parts=parts)
 
     def opening_message(self, message: Message, cost: MessageCost) -> float:
-        """What a message of that cost comes to in a first request."""
-        return opening.added_tokens(cost.added, self.template, self.family, is_answer=message.role == "assistant")
+        """What a message of that cost comes to in a first request. Additive over messages."""
+        added, template = cost.added, self.template
+        framed = template.message if added.users or message.role == "assistant" else 0.0
+        wrapped = Added(results=added.results).wrapping(self.family)
+        return template.text * added.text + added.media + framed + wrapped
 
     def fixed(
         self, system: Sequence[SystemBlock], tools: Sequence[Tool], params: Mapping[str, object], *, leading: str = ""
     ) -> Fixed:
-        """What every request carries. ``leading`` is a system prompt that stands among the messages."""
+        """What every request carries. ``leading`` is a system prompt that is one of the messages."""
+        template, family, counter = self.template, self.family, self.counter
         text = next((block.text for block in system if block.text), leading)
-        cost = tools_cost(tools, self.template, self.family, self.counter, choice=read_choice(params), system=text)
-        answer = answer_tokens(
-            read_answer_format(params), self.template, self.family, self.counter, system=text, tools=any(cost.each)
-        )
-        overhead = self.template.base + (self.template.system if text else 0.0)
-        if self.template.thinking and opening.is_thinking(params):
-            overhead += self.template.thinking
-        return Fixed(opening.system_tokens(system, self.template, self.family, self.counter), cost, answer, overhead)
+        cost = tools_cost(tools, template, family, counter, choice=read_choice(params), system=text)
+        answer_format = read_answer_format(params)
+        answer = answer_tokens(answer_format, template, family, counter, system=text, tools=any(cost.each))
+        overhead = template.base + (template.system if text else 0.0)
+        if template.thinking and is_thinking(params):
+            overhead += template.thinking
+        blocks: list[float] = []
+        for block in system:
+            # The first block carries the framing of the message that the prompt is on most wires.
+            framing = 0 if blocks else template.message
+            blocks.append(template.text * text_tokens(block.text, family, counter) + framing)
+        return Fixed(tuple(blocks), cost, answer, overhead)
 
     # -- reasoning --
 
     def takes_reasoning(self, cost: MessageCost) -> bool:
-        """Whether a message's reasoning can be in the next input: it has any, and the model asked can read it.
+        """Whether a message's reasoning can be in the next input: it has any, and the model can read it.
 
         Where a provider counts what was not sent back, an answer that shows none may have it as well.
         """
-        return (cost.carries or self.counts_unsent) and not reasoning.is_foreign(cost.maker, self)
+        return (cost.carries or self.rule.even_unsent) and not reasoning.is_foreign(cost.maker, self)
 
     def hidden(self, entry: Entry, usage: Usage | None) -> float:
         """Tokens of a message's reasoning: as reported, as what its output can't show, or from its text."""
-        answer = entry.cost.answer
-        if answer is None or not self.takes_reasoning(entry.cost):
+        cost = entry.cost
+        if cost.answer is None or not self.takes_reasoning(cost):
             return 0.0
         if usage is not None and usage.answer is not None and not usage.placeholder:
-            hidden = growth.hidden_reasoning(self._growth_anchor(usage, answer), self.family)
+            hidden = growth.hidden_reasoning(_last_call(usage, cost.answer), self.family)
             if hidden > 0:
                 return hidden
-        return entry.cost.reasoning
-
-    def reasoning_counted(
-        self,
-        in_view: ReasoningInView,
-        policy: ReasoningPolicy,
-        calibration: Calibration,
-        *,
-        stream: bool,
-        without: str = "",
-    ) -> float:
-        """Tokens of reasoning in the next input, that of the message ``without`` left out."""
-        if not in_view.tokens:
-            return 0.0
-        rule = reasoning.rule_for(self.wire, self.provider, self.model, stream=stream)
-        learnt = calibration.of(self.provider, self.model)
-        return in_view.counted(
-            policy,
-            in_loop=rule.loop != learnt.flips(rule.name, False),
-            across_turns=rule.turns != learnt.flips(rule.name, True),
-            user_turn=not in_view.is_open,
-            needed=reasoning.need_for(self.wire, self.model) is not None,
-            unsent_too=rule.even_unsent,
-            without=without,
-        )
-
-    def sent_back(self, output: Entry | None, policy: ReasoningPolicy, usage: Usage, *, begins_turn: bool) -> SentBack:
-        """Whether the last answer's reasoning goes out again."""
-        if output is not None and not (output.cost.carries and self.takes_reasoning(output.cost)):
-            return "no" if usage.reasoning or output.cost.carries else "none"
-        if policy.include_in_context and policy.strip != "all":
-            return "yes"
-        calls = output is None or output.cost.answer is None or output.cost.answer.calls > 0
-        is_forced = calls and not begins_turn and reasoning.need_for(self.wire, self.model) is not None
-        return "yes" if is_forced else "no"
+        return cost.reasoning
 
     def rests(self, entry: Entry, usage: Usage | None) -> Counted:
-        """The answer, if ``hidden`` is what its counted text leaves of the output."""
-        answer = entry.cost.answer
-        if answer is None or usage is None or usage.placeholder or not self.takes_reasoning(entry.cost):
+        """The answer, if ``hidden`` is its output less its counted text."""
+        cost = entry.cost
+        if cost.answer is None or usage is None or usage.placeholder or not self.takes_reasoning(cost):
             return NOTHING_COUNTED
-        return growth.counted_for(self._growth_anchor(usage, answer), self.family)
+        return growth.counted_for(_last_call(usage, cost.answer), self.family)
 
     def edited(self, anchor: Anchor, before: AnswerTokens, after: AnswerTokens) -> float:
         """``Anchor.edited`` once the answer ``before`` is sent back as ``after``.
 
-        The difference is that of what is visible, and the reasoning that only the parts that left gave away.
+        The difference is that of what is visible, and the reasoning that only the removed parts gave away.
         """
         family, usage = self.family, anchor.usage
         if usage.answer is None:
             return 0.0
         grown = anchor.edited + after.visible(family) - before.visible(family)
-        hidden = growth.hidden_reasoning(self._growth_anchor(usage, before, anchor.edited), family)
-        still_hidden = growth.hidden_reasoning(self._growth_anchor(usage, after, grown), family)
+        hidden = growth.hidden_reasoning(_last_call(usage, before, anchor.edited), family)
+        still_hidden = growth.hidden_reasoning(_last_call(usage, after, grown), family)
         return grown - (hidden - still_hidden)
+
+    def _sent_back(self, output: Entry | None, policy: ReasoningPolicy, usage: Usage, *, begins_turn: bool) -> SentBack:
+        """Whether the last answer's reasoning is sent again."""
+        if output is not None and not (output.cost.carries and self.takes_reasoning(output.cost)):
+            return "no" if usage.reasoning or output.cost.carries else "none"
+        if policy.include_in_context and policy.strip != "all":
+            return "yes"
+        calls = output is None or output.cost.answer is None or output.cost.answer.calls > 0
+        return "yes" if calls and not begins_turn and self.needs_reasoning else "no"
 
     # -- the forecast --
 
     def opening(
         self, fixed: Fixed, messages: float, earlier: float, *, media: float, history: bool, missing: str
     ) -> Forecast:
-        """A request before which nothing was reported. ``missing`` names what was never shown, for a note."""
+        """A request before any reported usage. ``missing`` names what the log does not contain, for a note."""
         exact = max(0.0, fixed.tokens + messages + earlier)
         content = OpeningContent(
             stratum=self.template.stratum,
@@ -257,48 +233,48 @@ class Forecaster:
 
     def next(
         self,
-        anchor: Anchor,
+        basis: ForecastBasis,
         *,
-        output: Entry | None,
-        output_left: bool,
-        since: SinceAnchor,
         user_turn: bool,
-        changed: float,
-        removed: float,
         doubt: float,
         earlier: float,
         policy: ReasoningPolicy,
-        calibration: Calibration,
+        learnt: Learnt,
     ) -> Forecast:
         """A request after one whose input was reported.
 
         ``earlier`` is the reasoning of all earlier answers now, ``doubt`` what may be off beside the usual.
         """
-        estimate = self._estimate(
-            anchor,
-            since,
-            output=output,
-            output_left=output_left,
-            user_turn=user_turn,
-            earlier=earlier,
-            policy=policy,
-            calibration=calibration,
-        )
+        anchor, changed = basis.anchor, basis.changed
+        estimate = self._estimate(basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=learnt)
         moved = earlier - anchor.reasoning
         # What is left of the last request can't be less than nothing, whatever the estimates of what left it say.
-        held = max(0.0, anchor.input + moved + changed - removed)
+        held = max(0.0, anchor.input + moved + changed - basis.removed)
         removed = anchor.input + moved + changed - held
         gone = removed - moved
         if gone < 0:  # reasoning that counts again, or an edit that made a message longer
             changed, gone = changed - gone, 0.0
         exact = max(0.0, estimate.exact - anchor.input + held)
-        tokens, low, high = round(exact), estimate.low, estimate.high
-        if moved or changed or removed or doubt or anchor.spread:
-            left = max(0.0, anchor.input - removed)
-            of_change = hypot(CHANGE_DOUBT * changed, LEAST_CHANGE_DOUBT) if changed else 0.0
-            of_removal = REMOVAL_DOUBT * min(abs(removed), left)
-            further = hypot(of_change, of_removal, anchor.spread * anchor.input, doubt)
-            low, high = _wider(estimate, exact, moved, further)
+        of_change = hypot(CHANGE_DOUBT * changed, LEAST_CHANGE_DOUBT) if changed else 0.0
+        of_removal = REMOVAL_DOUBT * min(abs(removed), max(0.0, anchor.input - removed))
+        further = hypot(of_change, of_removal, anchor.spread * anchor.input, doubt)
+        usual = estimate.doubt
+        below, above = half_widths(with_changes(usual, hidden=usual.hidden + abs(moved), size=exact))
+        tokens = round(exact)
+        low, high = round(exact - hypot(below, further)), round(exact + hypot(above, further))
+        label = ""
+        if anchor.label:
+            label = f"estimated: {anchor.label}"
+        elif estimate.degraded:
+            label = "estimated: the last output was a streaming placeholder or missing"
+        elif removed:
+            label = "estimated: part of the last request has left"
+        elif changed:
+            label = "estimated: system prompt or tools have changed"
+        notes: tuple[str, ...] = ()
+        if estimate.flipped:
+            counts, takes = ("counts", "includes") if estimate.kept else ("does not count", "leaves out")
+            notes = (FLIPPED.format(counts=counts, takes=takes, rule=self._rule_of(anchor).name),)
         return Forecast(
             tokens=tokens,
             low=max(0, min(low, tokens)),
@@ -309,45 +285,41 @@ class Forecaster:
             changed=changed,
             removed=gone,
             reasoning=earlier + estimate.reasoning_kept,
-            label=_label(anchor, estimate, removed=removed, changed=changed),
-            notes=(TURNED.format(rule=estimate.rule),) if estimate.flipped else (),
+            label=label,
+            notes=notes,
         )
 
-    def learn(
-        self,
-        calibration: Calibration,
-        pending: Pending,
-        *,
-        policy: ReasoningPolicy,
-        actual: int,
-    ) -> Calibration:
-        """The calibration after a call's actual; unchanged where there was nothing to compare."""
-        before = pending.before
-        if before is None:
+    def learn(self, calibration: Calibration, pending: Pending, *, policy: ReasoningPolicy, actual: int) -> Calibration:
+        """The calibration after the reported input of a call; unchanged without an estimate to compare it with."""
+        basis = pending.before
+        if basis is None:
             return calibration
-        estimate = partial(
-            self._estimate,
-            before.anchor,
-            before.since,
-            output=before.output,
-            output_left=before.output_left,
-            user_turn=pending.user_turn,
-            earlier=pending.earlier,
-            policy=policy,
-        )
-        flipped = calibration.of(self.provider, self.model).flipped
-        rules_alone = Calibration(models={f"{self.provider}/{self.model}": Learnt(flipped=flipped)})
-        bare, shown = estimate(calibration=rules_alone), estimate(calibration=calibration)
-        moved = pending.earlier - before.anchor.reasoning + before.changed - before.removed
+        anchor, since, earlier = basis.anchor, basis.since, pending.earlier
+        known = calibration.of(self.provider, self.model)
+        rules_alone = Learnt(flipped=known.flipped)
+        user_turn = pending.user_turn
+        bare = self._estimate(basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=rules_alone)
+        shown = self._estimate(basis, user_turn=user_turn, earlier=earlier, policy=policy, learnt=known)
+        moved = earlier - anchor.reasoning + basis.changed - basis.removed
         begins = shown.doubt.begins_turn
-        left = max(0.0, before.anchor.reasoning - pending.earlier) if begins else 0.0
-        last = 0.0 if shown.degraded else self._last_hidden(before)
+        last = 0.0  # reasoning of the last answer that a rule decides about
+        cost = basis.output.cost if basis.output is not None else None
+        if not shown.degraded and cost is not None and cost.answer is not None and self.takes_reasoning(cost):
+            last = growth.hidden_reasoning(_last_call(anchor.usage, cost.answer), self.family)
+        left = max(0.0, anchor.reasoning - earlier) if begins else 0.0
         is_kept = shown.reasoning_kept > 0
+        in_loop = last if is_kept else -last
         widths = expected(shown.doubt)
-        is_disturbed = before.removed or before.changed or before.anchor.label or shown.doubt.has_items
-        is_disturbed = bool(is_disturbed) or before.anchor.usage.placeholder
+        is_disturbed = bool(
+            basis.removed
+            or basis.changed
+            or anchor.label
+            or shown.doubt.has_items
+            or anchor.usage.placeholder
+            or since.added.media
+        )
         observation = Observation(
-            content=before.since.added.text + bare.counted.text,
+            content=since.added.text + bare.counted.text,
             residual=actual - bare.exact - moved,
             actual=actual,
             corrected=actual - shown.exact - moved,
@@ -355,90 +327,56 @@ class Forecaster:
             expected_below=widths.below,
             expected_text=widths.text,
             is_user=begins,
-            results=before.since.added.results,
+            results=since.added.results,
             calls=bare.counted.calls,
             hidden=last if is_kept else -last - left,
-            otherwise=-left if begins else last if is_kept else -last,
-            rule=shown.rule,
-            kind=before.since.kind,
-            sound=not (is_disturbed or before.since.added.media),
+            otherwise=-left if begins else in_loop,
+            rule=self._rule_of(anchor).name,
+            kind=since.kind,
+            sound=not is_disturbed,
             is_known=self.family.is_known,
         )
         return calibration.learn(self.provider, self.model, observation)
 
-    def _last_hidden(self, before: Before) -> float:
-        """Reasoning of the last answer that a rule decides about; none where there was nothing to send back."""
-        cost = before.output.cost if before.output is not None else None
-        if cost is None or cost.answer is None or not self.takes_reasoning(cost):
-            return 0.0
-        return growth.hidden_reasoning(self._growth_anchor(before.anchor.usage, cost.answer), self.family)
+    def _rule_of(self, anchor: Anchor) -> reasoning.ReasoningRule:
+        return self.streamed_rule if anchor.stream else self.rule
 
     def _estimate(
-        self,
-        anchor: Anchor,
-        since: SinceAnchor,
-        *,
-        output: Entry | None,
-        output_left: bool,
-        user_turn: bool,
-        earlier: float,
-        policy: ReasoningPolicy,
-        calibration: Calibration,
+        self, basis: ForecastBasis, *, user_turn: bool, earlier: float, policy: ReasoningPolicy, learnt: Learnt
     ) -> growth.Estimate:
+        anchor, output, since = basis.anchor, basis.output, basis.since
         answer = output.cost.answer if output is not None else None
+        rule = self._rule_of(anchor)
+        tool_turn = since.results > 0
+        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
+        leaves = begins and earlier < anchor.reasoning
         situation = GrowthSituation(
-            wire=self.wire,
-            provider=self.provider,
-            model=self.model,
+            rule=rule,
             user_turn=user_turn,
-            tool_turn=bool(since.results),
+            tool_turn=tool_turn,
             kind=since.kind,
+            counted=anchor.rests if leaves else NOTHING_COUNTED,
             exact_text=self.exact_text,
         )
-        if anchor.rests != NOTHING_COUNTED and situation.begins_turn and earlier < anchor.reasoning:
-            situation = with_changes(situation, counted=anchor.rests)
-        rule = situation.rule(anchor.stream)
-        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=situation.tool_turn)
-        if output_left:
-            usage = Usage(input=anchor.input, output=0)
-            sent: SentBack = "none"
+        usage, edited = anchor.usage, anchor.edited
+        sent: SentBack = "none"
+        if basis.output_left:
+            usage, edited = Usage(output=0), 0.0
         else:
-            usage = anchor.usage
-            sent = self.sent_back(output, policy, usage, begins_turn=begins)
-        base = with_changes(
-            self._growth_anchor(usage, answer or NOTHING_SHOWN, 0.0 if output_left else anchor.edited),
-            input=anchor.input,
-            stream=anchor.stream,
-            sent_back=sent,
-        )
-        learnt = calibration.of(self.provider, self.model) if calibration.models else NOTHING_LEARNT
-        return growth.next_input(base, since.added, situation, self.family if answer else self.unseen, learnt)
-
-    def _growth_anchor(self, usage: Usage, answer: AnswerTokens, edited: float = 0.0) -> growth.LastCall:
-        output = None if usage.answer is None else usage.answer + edited
-        return growth.LastCall(
-            input=usage.context or 0,
-            output=output,
-            reasoning=usage.reasoning,
-            answer=answer,
-            placeholder=usage.placeholder,
-            edited=edited != 0,
-        )
+            sent = self._sent_back(output, policy, usage, begins_turn=begins)
+        last = _last_call(usage, answer or NOTHING_SHOWN, edited, input=anchor.input, sent_back=sent)
+        return growth.next_input(last, since.added, situation, self.family if answer else self.unseen, learnt)
 
 
-def _wider(estimate: growth.Estimate, exact: float, moved: float, further: float) -> tuple[int, int]:
-    """The bounds of an estimate that was moved on: its own doubt, that of moved reasoning, and what is further off."""
-    below, above = half_widths(with_changes(estimate.doubt, hidden=estimate.doubt.hidden + abs(moved), size=exact))
-    return round(exact - hypot(below, further)), round(exact + hypot(above, further))
-
-
-def _label(anchor: Anchor, estimate: growth.Estimate, *, removed: float, changed: float) -> str:
-    if anchor.label:
-        return f"estimated: {anchor.label}"
-    if estimate.degraded:
-        return "estimated: the last output was a streaming placeholder or missing"
-    if removed:
-        return "estimated: part of the last request has left"
-    if changed:
-        return "estimated: system prompt or tools have changed"
-    return ""
+def _last_call(
+    usage: Usage, answer: AnswerTokens, edited: float = 0.0, *, input: int = 0, sent_back: SentBack = "yes"
+) -> LastCall:
+    return LastCall(
+        input=input,
+        output=None if usage.answer is None else usage.answer + edited,
+        reasoning=usage.reasoning,
+        answer=answer,
+        sent_back=sent_back,
+        placeholder=usage.placeholder,
+        edited=edited != 0,
+    )

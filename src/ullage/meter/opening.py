@@ -8,33 +8,9 @@ runs on the provider's side is the largest unknown: it may be billed once or wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import hypot
 from typing import Final, NamedTuple
-
-from ullage.messages import SystemBlock
-from ullage.meter.growth import Added
-from ullage.tokens.content import text_tokens
-from ullage.tokens.families import Family
-from ullage.tokens.template import Template
-from ullage.tokens.text import TextCounter
-
-
-def system_tokens(
-    blocks: Sequence[SystemBlock], template: Template, family: Family, counter: TextCounter
-) -> tuple[float, ...]:
-    """Tokens of each system block; the first carries the framing of the message that they are on most wires."""
-    return tuple(
-        template.text * text_tokens(block.text, family, counter) + (0 if place else template.message)
-        for place, block in enumerate(blocks)
-    )
-
-
-def added_tokens(added: Added, template: Template, family: Family, *, is_answer: bool) -> float:
-    """What a message of that content costs in a request. Additive over messages."""
-    framed = template.message if added.users or is_answer else 0.0
-    wrapped = Added(results=added.results).wrapping(family)
-    return template.text * added.text + added.media + framed + wrapped
 
 
 def is_thinking(params: Mapping[str, object]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ullage.meter.growth import NOTHING_COUNTED, Counted
+from ullage.meter.cost import NOTHING_COUNTED, Counted
 from ullage.reasoning import ReasoningPolicy, ReasoningStep
 
 
@@ -47,7 +47,7 @@ class ReasoningInView:
             known, known_rests = self.tokens.get(message, 0.0), self.rests.get(message, NOTHING_COUNTED)
             self.in_turn.add(message)
             self.turn += tokens - known
-            self.turn_rests += rests - known_rests
+            self.turn_rests = self.turn_rests.plus(rests.plus(known_rests, -1))
             self.calling += tokens * calls - known * (message in self.with_calls)
             (self.with_calls.add if calls else self.with_calls.discard)(message)
         self.all += tokens - self.tokens.get(message, 0.0)
@@ -65,7 +65,7 @@ class ReasoningInView:
         if message in self.in_turn:
             self.in_turn.discard(message)
             self.turn -= tokens
-            self.turn_rests -= rests
+            self.turn_rests = self.turn_rests.plus(rests, -1)
         if message in self.with_calls:
             self.with_calls.discard(message)
             self.calling -= tokens

@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ullage.messages import Message, SystemBlock, Tool
-from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor
-from ullage.meter.breakdown import Share
+from ullage.meter.anchor import Anchor, Forecast, ForecastBasis, Pending, SinceAnchor
 from ullage.meter.forecast import Fixed, Forecaster
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
-from ullage.meter.view import DERIVED, Entry, UndoRecord, View
+from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
 from ullage.meter.window import Denominators, Limits
 from ullage.reasoning import ReasoningPolicy
-from ullage.tokens.calibration import Calibration
+from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
 
 MUCH = 10_000
@@ -71,7 +70,7 @@ class StepRatios:
 
 @dataclass(kw_only=True, eq=False)
 class State:
-    """Everything that is known of a session, from its events. Not for sharing between threads.
+    """Everything that the meter knows of a session, from its events. Not for sharing between threads.
 
     What is not marked as derived is stored in checkpoints by the type of its field: a field more is one line here.
     """
@@ -139,13 +138,18 @@ class State:
         return self.limits.denominators
 
     @property
+    def learnt(self) -> Learnt:
+        """What was learnt of the model."""
+        return self.calibration.of(self.provider, self.model)
+
+    @property
     def partly_unlogged(self) -> bool:
-        """Whether nobody has said what the system prompt or the tools are."""
+        """Whether the log lacks the system prompt or the tools."""
         return self.system is None or self.tools is None
 
     @property
-    def unsaid(self) -> str:
-        """What of every request nobody has shown, in words; empty when all is known."""
+    def missing(self) -> str:
+        """What of every request is not in the log, in words; empty when all of it is."""
         if self.system is None:
             return "System prompt and tools are" if self.tools is None else "The system prompt is"
         return "Tools are" if self.tools is None else ""
@@ -153,78 +157,85 @@ class State:
     @property
     def user_turn(self) -> bool:
         """Whether the next request begins a turn. At rest it is taken to."""
-        return bool(self.since.users) or not (self.open_calls or (self.since.results and self.reasoning.is_open))
-
-    @property
-    def tool_turn(self) -> bool:
-        """Whether the next request carries results of tools that the last answer called."""
-        return bool(self.since.results) or bool(self.open_calls)
+        if self.since.users:
+            return True
+        is_in_loop = self.since.results > 0 and self.reasoning.is_open
+        return not self.open_calls and not is_in_loop
 
     def earlier_reasoning(self, *, with_last: bool = False) -> float:
         """Tokens of earlier answers' reasoning in the next request, by the provider's rules and the policy."""
-        return self.forecaster.reasoning_counted(
-            self.reasoning,
+        in_view = self.reasoning
+        if not in_view.tokens:
+            return 0.0
+        is_streamed = self.anchor is not None and self.anchor.stream
+        rule = self.forecaster.streamed_rule if is_streamed else self.forecaster.rule
+        in_loop, across_turns = rule.loop, rule.turns
+        learnt = self.learnt
+        if learnt.flipped:
+            in_loop = in_loop != learnt.flips(rule.name, False)
+            across_turns = across_turns != learnt.flips(rule.name, True)
+        return in_view.counted(
             self.policy,
-            self.calibration,
-            stream=self.anchor.stream if self.anchor else False,
+            in_loop=in_loop,
+            across_turns=across_turns,
+            user_turn=not in_view.is_open,
+            needed=self.forecaster.needs_reasoning,
+            unsent_too=rule.even_unsent,
             without=self.output.id if self.output and not with_last else "",
         )
 
+    @property
+    def basis(self) -> ForecastBasis | None:
+        """What the forecast of the next request rests on; ``None`` before the first reported input."""
+        if self.anchor is None:
+            return None
+        changed = self.fixed.tokens - self.anchor.fixed
+        return ForecastBasis(self.anchor, self.output, self.output_left, self.since, changed, self.removed)
+
     def forecast(self) -> Forecast:
         """What the next request holds. Costs O(1) in the length of the history."""
-        if self.anchor is None:
+        earlier, basis = self.earlier_reasoning(), self.basis
+        if basis is None:
+            view = self.view
             return self.forecaster.opening(
                 self.fixed,
-                self.view.opening,
-                self.earlier_reasoning(),
-                media=self.view.media,
-                history=self.view.results > 0,
-                missing=self.unsaid,
+                view.opening,
+                earlier,
+                media=view.media,
+                history=view.results > 0,
+                missing=self.missing,
             )
         return self.forecaster.next(
-            self.anchor,
-            output=self.output,
-            output_left=self.output_left,
-            since=self.since,
+            basis,
             user_turn=self.user_turn,
-            changed=self.fixed.tokens - self.anchor.fixed,
-            removed=self.removed,
             doubt=self.history_doubt,
-            earlier=self.earlier_reasoning(),
+            earlier=earlier,
             policy=self.policy,
-            calibration=self.calibration,
+            learnt=self.learnt,
         )
 
     def is_anchored(self, entry: Entry) -> bool:
-        """Whether the last actual held this message."""
+        """Whether the last reported input held this message."""
         return self.anchor is not None and entry.order <= self.anchor.order
 
     def is_output(self, message: Message | Entry) -> bool:
         """Whether this is the answer of the call that the reading rests on."""
         return self.anchor is not None and bool(message.call) and message.call == self.anchor.call
 
-    @property
-    def _unexplained(self) -> float:
-        """What of every request no event explains. The first messages were estimated when no ratio was known yet."""
-        if self.unlogged is None or self.partly_unlogged:
-            return self.unlogged or 0.0
-        return self.unlogged - (self.text_ratio - 1) * self.first_messages
-
-    @property
-    def text_ratio(self) -> float:
-        """Of new text, actual tokens per estimated token, as far as this model's calls have shown it."""
-        return self.calibration.of(self.provider, self.model).ratio
-
     def scale_of(self, entry: Entry) -> float:
-        """Actual tokens per estimated token of a message that the anchor covers: as its own step showed, else all."""
-        measured = self.step_ratios.ratio(entry.order)
-        return self.scale() if measured is None else measured
+        """Reported tokens per estimated token of a message that the anchor covers: of its own step, else of all."""
+        ratio = self.step_ratios.ratio(entry.order)
+        return self.scale() if ratio is None else ratio
 
     def scale(self) -> float:
-        """Actual tokens per estimated token of what the anchor covers, without what every request carries."""
+        """Reported tokens per estimated token of what the anchor covers, without what every request carries."""
         if self.anchor is None or self.anchor.messages <= 0:
             return 1.0
-        every = self.fixed.tokens + self._unexplained
-        measured = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
+        unexplained = self.unlogged or 0.0
+        if self.unlogged is not None and not self.partly_unlogged:
+            # The first messages were estimated when no ratio was known yet.
+            unexplained -= (self.learnt.ratio - 1) * self.first_messages
+        every = self.fixed.tokens + unexplained
+        ratio = (self.anchor.input - every - self.anchor.reasoning) / self.anchor.messages
         is_all_shown = not self.partly_unlogged and self.anchor.messages > MUCH
-        return min(DENSEST if is_all_shown else 2.0, max(0.5, measured))
+        return min(DENSEST if is_all_shown else 2.0, max(0.5, ratio))

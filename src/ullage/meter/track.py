@@ -56,11 +56,6 @@ class Track:
     errors: list[float] | None = field(default=None, compare=False, metadata=DERIVED)
     """Sizes of the errors in percent, in order; made again from the steps where it is ``None``."""
 
-    @property
-    def count(self) -> int:
-        """How many steps there were."""
-        return len(self.steps)
-
     def add(self, step: Step) -> None:
         """One more step."""
         if step.error_percent is not None:
@@ -71,23 +66,20 @@ class Track:
                 self.compared += 1
                 self.inside += step.is_inside
                 insort(self.errors, abs(step.error_percent))
-            self.accuracy = self._accuracy(step, self.errors)
+            median: float | None = None
+            if self.errors:
+                middle = len(self.errors) // 2
+                median = round((self.errors[middle] + self.errors[~middle]) / 2, 2)
+            self.accuracy = Accuracy(
+                estimated=step.estimated,
+                actual=step.actual,
+                error=step.error,
+                error_percent=round(step.error_percent, 2),
+                median_error_percent=median,
+                calls=self.compared,
+                inside=self.inside,
+            )
         self.steps.append(step)
-
-    def _accuracy(self, last: Step, errors: list[float]) -> Accuracy:
-        middle = len(errors) // 2
-        median = None
-        if errors:
-            median = errors[middle] if len(errors) % 2 else (errors[middle - 1] + errors[middle]) / 2
-        return Accuracy(
-            estimated=last.estimated,
-            actual=last.actual,
-            error=last.error,
-            error_percent=None if last.error_percent is None else round(last.error_percent, 2),
-            median_error_percent=None if median is None else round(median, 2),
-            calls=self.compared,
-            inside=self.inside,
-        )
 
 
 def _sorted_errors(steps: Iterable[Step]) -> list[float]:

@@ -11,8 +11,20 @@ import msgspec
 from ullage.errors import LedgerError
 from ullage.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter import fingerprint
-from ullage.meter.breakdown import Share
 from ullage.meter.cost import TOOL_RESULTS, MessageCost
+from ullage.meter.reading import Source
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
+    """An estimate of one row, in tokens, before it is fitted to the total."""
+
+    name: str
+    tokens: float
+    source: Source = "estimated"
+    id: str = ""
+    note: str = ""
+    children: tuple[Share, ...] = ()
+    summed: bool = True
 
 
 class ContentLocation(NamedTuple):

@@ -1,8 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.meter.breakdown import Share, apportion, break_down
 from ullage.meter.reading import Row
+from ullage.meter.rows import apportion, break_down
+from ullage.meter.view import Share
 
 tokens = st.floats(min_value=0, max_value=1e6)
 shares = st.lists(

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ullage.messages import FilePart, ImagePart
-from ullage.meter.interval import NARROWEST, Doubt, expected, half_widths, media_doubt
+from ullage.meter.cost import media_doubt
+from ullage.meter.growth import NARROWEST, Doubt, expected, half_widths
 from ullage.tokens.calibration import Scales
 
 SMALL = Doubt(framing_n=100, rule_n=100, size=300.0)
