@@ -227,6 +227,7 @@ class Agent:
             yields=self._yields,
             files=self._files,
             environment=self._environment,
+            settings=self.settings,
             tools=self._tools,
             servers=lambda: self._servers,
             system=self._system,

@@ -17,7 +17,7 @@ from ullage.events import Event
 from ullage.meter.meter import Meter
 from ullage.runtime.hooks import Hook
 from ullage.runtime.ledger import Ledger, load_for
-from ullage.runtime.session_runtime import AgentRuntime, Compactions, SessionRuntime
+from ullage.runtime.session_runtime import AgentRuntime, Compactions, ResolvedFrom, SessionRuntime
 from ullage.store.store import Checkpoint, Store
 
 log = logging.getLogger("ullage.runtime")
@@ -59,17 +59,18 @@ class Folds(NamedTuple):
 
 async def opened(shared: AgentRuntime, session: str) -> SessionRuntime:
     """The session as the ledger has it. Raises ``SessionNotFound``, ``StoreUnavailable``, ``SettingError``."""
-    folds = await folded(shared.store, session, estimator=shared.resolve({}).settings.estimator)
+    folds = await folded(shared.store, session, estimator=shared.settings.estimator)
     if damaged := folds.loop.damaged:
         rows = ", ".join(f"{seq:,}" for seq in damaged)
         log.warning("Events of the session %s can't be read and are left out: %s.", session, rows)
-    settings = shared.resolve(folds.loop.settings).settings
+    resolved = shared.resolve(folds.loop.settings)
     ledger = Ledger(shared.store, session, folds.meter, folds.loop)
     runtime = SessionRuntime(
         shared=shared,
         ledger=ledger,
-        settings=settings,
-        tools=shared.tools(settings),
+        settings=resolved.settings,
+        resolved=ResolvedFrom(folds.loop.settings, resolved),
+        tools=shared.tools(resolved.settings),
         memory=folds.memory,
         checkpointed=folds.checkpointed,
         checkpoints=folds.checkpoints,

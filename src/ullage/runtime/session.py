@@ -256,7 +256,7 @@ class Session:
         being worked out, and a message is stored at once.
         """
         runtime = self._driving.runtime or await self._driving.look()
-        settings = self._open.resolve(runtime.ledger.loop.settings, changed=runtime.changed).settings
+        settings = runtime.resolve_settings().settings
         try:
             runtime.endpoint(settings)
         except BadKey:

@@ -68,6 +68,8 @@ class AgentRuntime:
     arguments: Mapping[str, object]
     files: Sequence[Layer]
     environment: Mapping[str, str]
+    settings: Settings
+    """The agent's own settings: those of a session that sets nothing itself."""
     tools: Callable[[Settings], Mapping[str, AgentTool]]
     """The tools of a session with these settings, by name; what MCP servers offer may change while it runs."""
     system: Callable[[Settings], tuple[SystemBlock, ...]]
@@ -144,6 +146,20 @@ class Compactions:
     last_look: LastLook | None = None
 
 
+class ResolvedFrom(NamedTuple):
+    """Settings, and the session's own settings that they were resolved from."""
+
+    own: Mapping[str, object]
+    result: Resolved
+
+
+class ReachedBy(NamedTuple):
+    """An endpoint, and the settings that lead to it."""
+
+    settings: Settings
+    endpoint: Endpoint
+
+
 @dataclass(slots=True, kw_only=True)
 class SessionRuntime:
     """One session at work."""
@@ -151,6 +167,7 @@ class SessionRuntime:
     shared: AgentRuntime
     ledger: Ledger
     settings: Settings
+    """The settings that the ledger was last brought up to; see ``resolve_settings``."""
     tools: Mapping[str, AgentTool]
     memory: LoopMemory = field(default_factory=LoopMemory)
     compactions: Compactions = field(default_factory=Compactions)
@@ -158,6 +175,8 @@ class SessionRuntime:
     """Why the last compaction could not help, where the request can't be sent."""
     synced_settings: Mapping[str, object] | None = None
     """The session's own settings that the ledger was last brought up to."""
+    resolved: ResolvedFrom | None = None
+    reached: ReachedBy | None = None
     noticed: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     """What was told of each MCP server last: its problem and its notes."""
     asked_limits: str = ""
@@ -193,12 +212,26 @@ class SessionRuntime:
         """The event that says that the next request does not extend the last one, and what that costs the cache."""
         return EpochChanged(epoch=self.memory.epoch + 1, reason=reason, rewritten=self.reading.used.tokens)
 
+    def resolve_settings(self) -> Resolved:
+        """The settings in effect after everything that is folded. Raises ``SettingError``.
+
+        They are resolved again only after the session's own settings have changed: the fold then holds another mapping.
+        Arguments, files and the environment are read once, when the agent is made.
+        """
+        own = self.ledger.loop.settings
+        if self.resolved is None or self.resolved.own is not own:
+            self.resolved = ResolvedFrom(own, self.shared.resolve(own, changed=self.changed))
+        return self.resolved.result
+
     def endpoint(self, settings: Settings | None = None) -> Endpoint:
-        """Where the session's model is reached, by these settings or the current ones.
+        """Where the session's model is reached, by these settings or the current ones; looked up once for each.
 
         Raises ``BadKey``, ``SettingError``.
         """
-        return (settings or self.settings).endpoint(self.shared.environment)[0]
+        settings = settings or self.settings
+        if self.reached is None or self.reached.settings is not settings:
+            self.reached = ReachedBy(settings, settings.endpoint(self.shared.environment)[0])
+        return self.reached.endpoint
 
     @property
     def root(self) -> Path:

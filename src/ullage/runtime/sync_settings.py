@@ -31,7 +31,7 @@ async def sync_settings(runtime: SessionRuntime) -> None:
     tools = runtime.shared.tools(runtime.settings)
     if runtime.synced_settings is loop.settings and runtime.tools is tools and not runtime.memory.broken:
         return
-    runtime.settings = runtime.shared.resolve(loop.settings, changed=runtime.changed).settings
+    runtime.settings = runtime.resolve_settings().settings
     runtime.tools = runtime.shared.tools(runtime.settings)
     events = changes(runtime)
     if events:

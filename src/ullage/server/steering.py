@@ -142,7 +142,7 @@ async def get_settings(opened: Opened, state: State) -> SettingsView:
 
 async def _view(opened: Session, secrets: Secrets) -> SettingsView:
     work = await opened._look()
-    resolved = work.shared.resolve(work.ledger.loop.settings, changed=work.changed)
+    resolved = work.resolve_settings()
     shown_keys = [key for key in KEYS if key not in PRIVATE]
     effective = {key: msgspec.to_builtins(getattr(resolved.settings, key), enc_hook=str) for key in shown_keys}
     narrowed = {each.key: str(each) for each in resolved.narrowed if each.place == "session"}
