@@ -58,6 +58,11 @@ def play(wire: str, events: Iterable[object], *, complete: bool = True, provider
     return Played(out, decoder.finish(complete))
 
 
+def read_answer(asked: Request, body: bytes, *, message_id: str, call: str | None = None) -> Answer:
+    """The answer in the body of a call that was not streamed."""
+    return decoder_for(asked, message_id=message_id, call=call).read(body)
+
+
 def data(event: object) -> bytes:
     if isinstance(event, bytes):
         return event

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.codec.streams import GOLDEN, Played, play, request, sse
-from ullage.codec.decode import decoder_for, read_answer
+from tests.codec.streams import GOLDEN, Played, play, read_answer, request, sse
+from ullage.codec.decode import decoder_for
 from ullage.codec.stream import Answer, ServerEvent, StreamEvent
 from ullage.errors import DamagedAnswer, LimitExceeded
 from ullage.messages import Message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.codec.streams import GOLDEN, request
-from ullage.codec.decode import decoder_for, read_answer
+from tests.codec.streams import GOLDEN, read_answer, request
+from ullage.codec.decode import decoder_for
 from ullage.codec.stream import ServerEvent
 from ullage.errors import InvalidRequest
 from ullage.messages import Request

@@ -7,13 +7,18 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.codec.streams import play
-from ullage.codec.draft import Draft, DraftOrigin, Flow
+from tests.codec.streams import play, request
+from ullage.codec.decode import decoder_for
+from ullage.codec.draft import Draft, Flow
 from ullage.messages import TextPart, clean_text
 
 TEXT = st.text(st.characters(codec=None), max_size=20) | st.text(
     st.sampled_from("a\0é🦉\ud83d\udc26\udfff\ud800"), max_size=12
 )
+
+
+def drafted(message_id: str, provider: str = "") -> Draft:
+    return decoder_for(request("chat", provider=provider), message_id=message_id).draft
 
 
 @given(st.lists(TEXT, max_size=6))
@@ -56,12 +61,12 @@ def test_a_lone_half_is_replaced_and_the_original_kept() -> None:
 
 
 def test_parts_are_named_after_the_message() -> None:
-    draft = Draft(DraftOrigin("chat"), "m7", None)
+    draft = drafted("m7")
     assert [draft.open("text").id, draft.open("reasoning").id] == ["m7.1", "m7.2"]
 
 
 def test_a_usage_object_that_says_all_of_the_one_before_replaces_it() -> None:
-    draft = Draft(DraftOrigin("chat", "openai"), "m", None)
+    draft = drafted("m", "openai")
     for count in range(1, 50):
         draft.note_usage({"prompt_tokens": 5, "completion_tokens": count, "completion_tokens_details": {"x": count}})
     assert len(draft.usages) == 1
@@ -71,7 +76,7 @@ def test_a_usage_object_that_says_all_of_the_one_before_replaces_it() -> None:
 
 
 def test_what_is_no_usage_object_is_not_noted() -> None:
-    draft = Draft(DraftOrigin("chat"), "m", None)
+    draft = drafted("m")
     nothing: tuple[object, ...] = (None, {}, [], "x", 1)
     for usage in nothing:
         draft.note_usage(usage)
@@ -79,6 +84,6 @@ def test_what_is_no_usage_object_is_not_noted() -> None:
 
 
 def test_data_that_json_can_not_hold_is_spelt() -> None:
-    data = Draft(DraftOrigin("chat"), "m", None).opaque({"a": "\ud800"})
+    data = drafted("m").opaque({"a": "\ud800"})
     assert data is not None
     json.loads(bytes(data.data))

@@ -7,7 +7,7 @@ import pytest
 from tests.codec.histories import data
 from ullage.codec.repair_content import UNREADABLE_ARGUMENTS, fields_of, sound_arguments, sound_part
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Target
 from ullage.codec.wires import target_of
 from ullage.messages import (
     ImagePart,

@@ -8,7 +8,7 @@ from tests.codec.test_repair import call, request, result, user
 from ullage.codec.repair import repair
 from ullage.codec.repair_names import LegalMessages, digest, legal_id, legal_name, own_name
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import LENIENT_IDS, OPENAI_NAMES
+from ullage.codec.rules import LENIENT_IDS, OPENAI_NAMES
 from ullage.codec.wires import target_of
 from ullage.codec.wires.chat.rules import MISTRAL_IDS, OPENAI_CHAT_IDS
 from ullage.codec.wires.gemini.rules import GEMINI_NAMES

@@ -1,6 +1,6 @@
 """Which rules hold for whom."""
 
-from ullage.codec.repair_targets import LENIENT_IDS
+from ullage.codec.rules import LENIENT_IDS
 from ullage.codec.wires import target_of
 from ullage.codec.wires.chat.rules import MISTRAL_IDS, OPENAI_CHAT_IDS
 from ullage.messages import Request

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.codec.dialects import DIALECTS, Dialect, ReasoningIs
-from ullage.codec.usage import normalise, normalise_with, sampling_passes, stream_usage
+from ullage.codec.dialects import DIALECTS, normalise
+from ullage.codec.rules import Dialect, ReasoningIs
+from ullage.codec.usage import read_usage, sampling_passes, stream_usage
+from ullage.codec.wires.anthropic.reports import ANTHROPIC
+from ullage.codec.wires.chat.reports import OPENAI_CHAT
 from ullage.usage import Usage
 
 Json = dict[str, Any]
@@ -251,7 +254,7 @@ def mutants(dialect: Dialect) -> list[tuple[str, Dialect]]:
 )
 def test_turning_a_convention_around_breaks_a_golden_payload(name: str, mutant: Dialect) -> None:
     own = [golden for golden in GOLDEN if golden.dialect == mutant.name]
-    assert any(meaning(normalise_with(mutant, golden.payload)) != wanted(golden) for golden in own)
+    assert any(meaning(read_usage(mutant, golden.payload)) != wanted(golden) for golden in own)
 
 
 def test_what_the_provider_did_not_say_is_unknown_and_never_zero() -> None:
@@ -387,9 +390,9 @@ def test_an_sdk_object_is_read_through_its_own_dump() -> None:
 
 def test_a_cut_stream_is_not_final_and_a_placeholder_is_no_count() -> None:
     start = {"input_tokens": 400, "cache_read_input_tokens": 100, "output_tokens": 1}
-    cut = stream_usage("anthropic", [start], complete=False)
+    cut = stream_usage(ANTHROPIC, [start], complete=False)
     assert (cut.input, cut.output, cut.final, cut.placeholder) == (500, None, False, True)
-    none = stream_usage("openai-chat", [], complete=False)
+    none = stream_usage(OPENAI_CHAT, [], complete=False)
     assert (none.input, none.final) == (None, False)
 
 
@@ -400,7 +403,7 @@ def test_a_delta_that_leaves_input_out_or_zero_does_not_overwrite_it() -> None:
         {"input_tokens": None, "output_tokens": 250},
         {"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 250},
     ):
-        usage = stream_usage("anthropic", [start, delta], complete=True)
+        usage = stream_usage(ANTHROPIC, [start, delta], complete=True)
         assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (530, 250, 100, 30)
         assert usage.final
         assert not usage.placeholder
@@ -408,7 +411,7 @@ def test_a_delta_that_leaves_input_out_or_zero_does_not_overwrite_it() -> None:
 
 def test_a_delta_that_corrects_the_input_wins() -> None:
     usage = stream_usage(
-        "anthropic",
+        ANTHROPIC,
         [{"input_tokens": 400, "output_tokens": 1}, {"input_tokens": 9_000, "output_tokens": 20}],
         complete=True,
     )
@@ -416,13 +419,13 @@ def test_a_delta_that_corrects_the_input_wins() -> None:
 
 
 def test_passes_inside_a_call_are_told_apart() -> None:
-    passes = sampling_passes(ITERATIONS)
+    passes = sampling_passes(ANTHROPIC, ITERATIONS)
     assert [one.kind for one in passes] == ["compaction", "message", "advisor_message", "message"]
     assert passes[0].usage.input == 90_000
     assert passes[2].model == "claude-adviser"
     assert sum(one.usage.input or 0 for one in passes if one.kind == "message") == 2_150
-    assert sampling_passes({"input_tokens": 5}) == ()
-    assert sampling_passes({"iterations": "odd"}) == ()
+    assert sampling_passes(ANTHROPIC, {"input_tokens": 5}) == ()
+    assert sampling_passes(ANTHROPIC, {"iterations": "odd"}) == ()
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

@@ -25,6 +25,13 @@ EXCEPTIONS = {
     "reasoning.py": "which reasoning is counted, and families of models",
     "meter/opening.py": "groups of models",
     "codec/dialects.py": "names of dialects, which often are those of the first who spoke them",
+    "codec/wires/anthropic/__init__.py": "who made the wire",
+    "codec/wires/gemini/__init__.py": "who made the wire",
+    "codec/wires/responses/__init__.py": "who made the wire",
+    "codec/wires/anthropic/reports.py": "names of dialects, and who words an overflow so",
+    "codec/wires/chat/reports.py": "names of dialects, and who words an overflow so",
+    "codec/wires/gemini/reports.py": "names of dialects, and who words an overflow so",
+    "codec/wires/responses/reports.py": "names of dialects, and who words an overflow so",
     "codec/overflow.py": "who says an overflow in these words, for the documentation",
     "codec/wires/chat/rules.py": "families of models",
     # the vocabulary of another program, or of this one's command line

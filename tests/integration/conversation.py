@@ -15,8 +15,9 @@ import msgspec
 from msgspec.structs import replace
 from ullage_simulators import Server
 
+from tests.codec.streams import read_answer
 from ullage.codec.blocks import PLAIN, Encoded, Options
-from ullage.codec.decode import decoder_for, read_answer
+from ullage.codec.decode import decoder_for
 from ullage.codec.history import encode
 from ullage.codec.repair import Repaired, repair
 from ullage.codec.repair_names import own_name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ullage.codec.wires import WIRES
 from ullage.errors import SettingError
 from ullage.models.endpoints import read_endpoints
 
@@ -11,19 +12,19 @@ LAB = {"base_url": "https://lab.example/v1", "key_env": "LAB_API_KEY"}
 
 
 def test_an_endpoint_is_a_row_like_those_of_providers() -> None:
-    lab = read_endpoints({"Lab": {**LAB, "wire": "messages", "auth": "x-api-key"}})["lab"]
+    lab = read_endpoints({"Lab": {**LAB, "wire": "messages", "auth": "x-api-key"}}, WIRES)["lab"]
     assert (lab.name, lab.wire, lab.base_url, lab.auth) == ("lab", "messages", LAB["base_url"], "x-api-key")
     assert (lab.key_env, lab.url_env, lab.needs_key) == (("LAB_API_KEY",), (), True)
 
 
 def test_what_is_not_set_is_chat_with_a_bearer_token_and_without_a_key() -> None:
-    (lab,) = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9"}}).values()
+    (lab,) = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9"}}, WIRES).values()
     assert (lab.wire, lab.auth, lab.key_env, lab.needs_key) == ("chat", "bearer", (), False)
 
 
 def test_reading_what_was_read_changes_nothing() -> None:
-    read = read_endpoints({"lab": LAB})
-    assert read_endpoints(read) == read
+    read = read_endpoints({"lab": LAB}, WIRES)
+    assert read_endpoints(read, WIRES) == read
 
 
 @pytest.mark.parametrize(
@@ -52,5 +53,5 @@ def test_reading_what_was_read_changes_nothing() -> None:
 )
 def test_what_can_not_be_is_refused_and_no_secret_shown(table: object, problem: str) -> None:
     with pytest.raises(SettingError, match=problem) as caught:
-        read_endpoints(table)
+        read_endpoints(table, WIRES)
     assert "s3cret" not in str(caught.value)

@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.codec.dialects import DIALECTS
+from ullage.codec.wires import WIRES
 from ullage.errors import SettingError
 from ullage.models.catalogue import built_in
 from ullage.models.endpoints import read_endpoints
 from ullage.models.providers import (
-    MAKERS,
     NO_PROVIDER,
     TABLE,
-    WIRES,
     canonical,
     check_wire,
     provider_named,
@@ -25,7 +24,7 @@ from ullage.models.providers import (
 )
 
 NAMES = [(name, row) for row in TABLE for name in (row.name, *row.aliases)]
-OWN = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9/v1"}})
+OWN = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9/v1"}}, WIRES)
 
 
 def test_a_name_or_alias_means_one_row() -> None:
@@ -43,8 +42,8 @@ def test_what_a_row_points_at_exists() -> None:
         assert not row.resells or row.resells in vendors
         assert row.hosting != "own server" or not row.needs_key
         re.compile(row.models)
-    for wire, maker in MAKERS.items():
-        assert provider_named(maker).wire == wire
+    for wire in WIRES.values():
+        assert not wire.maker or provider_named(wire.maker).wire == wire.name
 
 
 @given(st.sampled_from(NAMES), st.data())
@@ -130,6 +129,6 @@ def test_a_vendor_is_told_from_the_models_name() -> None:
 
 
 def test_an_unknown_wire_is_refused_with_the_one_that_was_meant() -> None:
-    assert check_wire("chat") == "chat"
+    assert check_wire("chat", WIRES) == "chat"
     with pytest.raises(SettingError, match=r"There is no wire 'caht'\. Did you mean 'chat'"):
-        check_wire("caht")
+        check_wire("caht", WIRES)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ullage.codec.wires import WIRES
 from ullage.errors import BadKey, SettingError
 from ullage.models.endpoints import read_endpoints
 from ullage.models.providers import TABLE, Provider
@@ -17,7 +18,8 @@ OWN = read_endpoints(
     {
         "lab": {"base_url": "https://lab.example/llm/v1", "key_env": "LAB_API_KEY"},
         "open": {"base_url": "http://127.0.0.1:9", "wire": "messages"},
-    }
+    },
+    WIRES,
 )
 
 
@@ -189,7 +191,7 @@ def test_an_endpoint_without_a_key_gets_none_of_another() -> None:
 
 
 def test_a_missing_key_of_an_endpoint_names_its_variable_also_on_this_machine() -> None:
-    local = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9", "key_env": "LAB_API_KEY"}})
+    local = read_endpoints({"lab": {"base_url": "http://127.0.0.1:9", "key_env": "LAB_API_KEY"}}, WIRES)
     for endpoints in (OWN, local):
         with pytest.raises(BadKey, match="lab needs a key: set LAB_API_KEY"):
             endpoint_for("lab:m", environment=keys(), endpoints=endpoints)

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from ullage.codec.raw import Fields, fields_of, parse
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Target
 from ullage.messages import Message, ProviderData, ReasoningPart, Request, Tool, ToolResultPart
 from ullage.reasoning import is_native, same_house
 
@@ -20,6 +20,8 @@ _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 BOUND: Final = frozenset({"id", "thoughtSignature", "thought_signature", "signature", "encrypted_content"})
 """Fields that only the model that made them, or its host, can read."""
+
+JSON_HEADERS: Final = {"content-type": "application/json"}
 
 EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
 

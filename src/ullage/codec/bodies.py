@@ -19,7 +19,6 @@ from ullage.codec.wire import Wire
 from ullage.codec.wires import WIRES, wire_named
 from ullage.errors import InvalidRequest
 from ullage.messages import Message, Request
-from ullage.models.providers import MAKERS
 
 __all__ = ["BodyReader", "detect_wire", "read_body", "read_output"]
 
@@ -127,7 +126,7 @@ def _read_whole(body: Mapping[str, Any], wire: str | None, provider: str | None,
     make = PartMaker(
         namer=Namer(),
         wire=named.name,
-        provider=MAKERS.get(named.name, "") if provider is None else provider,
+        provider=named.maker if provider is None else provider,
         model=_model_named(named, plain, model),
     )
     return _read_items(named, plain, items[:head], (), items[head:], make, head)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from ullage.bounds import json_excess
-from ullage.codec.dialects import dialect_for
 from ullage.codec.frames import damaged, read_frame
 from ullage.codec.naming import Namer
 from ullage.codec.parts import PartMaker, opaque_size, readable
-from ullage.codec.problems import problem_in_stream
 from ullage.codec.raw import is_dense, parse, parse_object, written
+from ullage.codec.rules import Dialect
 from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, TextDelta
-from ullage.codec.usage import normalise, stream_usage
+from ullage.codec.usage import read_usage, stream_usage
 from ullage.envelope import (
     ANSWER_CEILING_CHARS,
     ANSWER_FLOOR_CHARS,
@@ -233,9 +232,19 @@ class Draft:
     """The answer so far. Parts are in the order they were opened; their ids are the message's with a number."""
 
     def __init__(
-        self, origin: DraftOrigin, message_id: str, call: str | None, *, max_output: int | None = None
+        self,
+        origin: DraftOrigin,
+        message_id: str,
+        call: str | None,
+        *,
+        dialect: Dialect,
+        problem: Callable[[Mapping[str, Any]], ProviderError],
+        max_output: int | None = None,
     ) -> None:
         self.origin = origin
+        self.dialect = dialect
+        self.problem = problem
+        """The error that a parsed event or body reports instead of an answer."""
         self.tally = Tally(most_chars(max_output))
         self.message_id = message_id
         self.call = call
@@ -243,11 +252,6 @@ class Draft:
         self.usages: list[dict[str, object]] = []
         self._named = 0
         self._raw_usage: msgspec.Raw | None = None
-
-    def problem(self, fields: Mapping[str, Any]) -> ProviderError:
-        """The error that the parsed event or body ``fields`` reports instead of an answer."""
-        origin = self.origin
-        return problem_in_stream(origin.provider or origin.wire, fields, model=origin.model)
 
     def open(self, kind: Literal["text", "reasoning", "call", "item"]) -> Growing:
         """A new part behind the others."""
@@ -374,23 +378,21 @@ class Draft:
     def note_usage(self, usage: object, raw: msgspec.Raw | None = None) -> None:
         """A usage object of the stream, and its bytes. One that says all of the one before takes its place.
 
-        Anthropic's are all kept: how many there were tells whether the output is a placeholder.
+        All are kept where their number tells whether the output is a placeholder.
         """
         if not isinstance(usage, dict) or not usage:
             return
-        if self.usages and self.origin.wire != "messages" and _covers(usage, self.usages[-1]):
-            self.usages.pop()
-        if len(self.usages) >= USAGE_REPORTS:
+        is_repeated = bool(self.usages) and _covers(usage, self.usages[-1])
+        if len(self.usages) >= USAGE_REPORTS or (is_repeated and not self.dialect.begins_with_placeholder):
             self.usages.pop()
         self.usages.append(usage)
         self._raw_usage = raw
 
     def usage(self, *, complete: bool) -> Usage:
         """The usage in our terms. A single object that is complete is kept byte for byte."""
-        dialect = dialect_for(*self.origin)
         if len(self.usages) == 1 and complete:
-            return normalise(dialect, self.usages[0] if self._raw_usage is None else self._raw_usage)
-        return stream_usage(dialect, self.usages, complete=complete)
+            return read_usage(self.dialect, self.usages[0] if self._raw_usage is None else self._raw_usage)
+        return stream_usage(self.dialect, self.usages, complete=complete)
 
     def answer(
         self,

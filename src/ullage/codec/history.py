@@ -18,7 +18,7 @@ import msgspec
 
 from ullage.codec.blocks import PLAIN, Encoded, MessageWriter, Options, Sending
 from ullage.codec.repair import EVERYTHING, Repaired, Repairing
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Target
 from ullage.codec.wires import target_of, wire_named
 from ullage.messages import Message, Request
 from ullage.reasoning import ReasoningPolicy

@@ -1,9 +1,10 @@
 """Whether an error, or an answer without one, means that the request did not fit; and the numbers it names.
 
-One row a wording, its source beside it: an issue or a test where somebody quotes what the server really sent. Groups
-named ``limit``, ``count``, ``output`` and ``total`` are tokens; ``total`` is input and output together; ``most`` is
-bytes or images. A number that is none of these (MiniMax's error code, Ollama's difference, Titan's characters) is not
-read.
+The wordings of a wire's servers are in its folder (``reports.py``), those of other servers are here. All are tried on
+every error, for a gateway passes on what another server wrote. Each row has its source beside it: an issue or a test
+that quotes what the server really sent. Groups named ``limit``, ``count``, ``output`` and ``total`` are tokens;
+``total`` is input and output together; ``most`` is bytes or images. A number that is none of these (MiniMax's error
+code, Ollama's difference, Titan's characters) is not read.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
+from ullage.codec.rules import Wording
 from ullage.codec.stream import Answer
+from ullage.codec.wires import WIRES
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,143 +33,11 @@ class Measures:
     most: int | None = None
 
 
-class Wording(NamedTuple):
-    """How one server says that a request is too long.
-
-    ``in_bytes``: what was too long is the body, not the tokens. ``in_images``: there were too many of them, and of
-    files where they are counted with them; ``{most}`` is how many are taken, of either, and ``most`` the same where the
-    wording does not say it. ``input_alone``: the limit it names is not the window but the most that may be sent,
-    without the output.
-    """
-
-    provider: str
-    pattern: str
-    source: str
-    in_bytes: bool = False
-    in_images: bool = False
-    input_alone: bool = False
-    most: int | None = None
-
-
-MANY_IMAGES: Final = 20
-"""The most images of which one may be large, for Claude: https://platform.claude.com/docs/en/build-with-claude/vision."""
-
 _GH: Final = "https://github.com/"
 _VALS: Final = _GH + "vals-ai/model-library (tests: messages collected from the providers)"
 _PI: Final = _GH + "badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts"
 
-WORDINGS: Final[tuple[Wording, ...]] = (
-    # Anthropic, also behind Bedrock, Vertex and gateways
-    Wording("anthropic", r"prompt is too long: {count} tokens? > {limit}", _GH + "boldsoftware/exe.dev/issues/62"),
-    Wording(
-        "anthropic",
-        r"input length and `?max_tokens`? exceed context limit:\s+{count}\s*\+\s*{output}\s*>\s*{limit}",
-        _GH + "docker/docker-agent/issues/569",
-    ),
-    Wording("anthropic", r"request size exceeds model context window", _GH + "anthropics/claude-code/issues/6380"),
-    Wording(
-        "anthropic",
-        r"request_too_large|request exceeds the maximum size",
-        _GH + "anthropics/anthropic-sdk-python/issues/938",
-        in_bytes=True,
-    ),
-    Wording(
-        "anthropic",
-        r"too many images and documents: \d+ \+ \d+ > {most}",
-        _GH + "anthropics/claude-code/issues/23392",
-        in_images=True,
-    ),
-    Wording(
-        "anthropic",
-        r"too much media: \d+ document pages \+ \d+ images > {most}",
-        _GH + "anthropics/claude-code/issues/3397",
-        in_images=True,
-    ),
-    Wording(
-        "anthropic",
-        r"image dimensions exceeds? max allowed size for many-images? requests",
-        _GH + "anthropics/claude-code/issues/52220",
-        in_images=True,
-        most=MANY_IMAGES,
-    ),
-    # OpenAI and those who took over its sentence: Azure, DeepSeek, vLLM, OpenRouter's providers
-    Wording("openai", r"exceeds the context window of this model", _GH + "dyad-sh/dyad/issues/1672"),
-    Wording(
-        "openai",
-        r"maximum context length is {limit} tokens\.? however, your messages resulted in {count} tokens",
-        _GH + "microsoft/kernel-memory/issues/516",
-    ),
-    Wording(
-        "azure",
-        r"maximum context length is {limit} tokens\.? however, you requested {total} ?tokens"
-        r" \([^)]*? in the messages,.*?{output} in the completion\)",
-        _GH + "Azure/azure-sdk-for-net/issues/41892",
-    ),
-    Wording(
-        "openai",
-        r"maximum context length is {limit} tokens, however you requested {total} tokens"
-        r" \({count} in your prompt; {output} for the completion\)",
-        _GH + "fierceX/Document_QA/issues/3",
-    ),
-    Wording(
-        "openrouter",
-        r"maximum context length is {limit} tokens\. however, you requested about {total} tokens"
-        r" \([^)]*?{output} in the output\)",
-        _GH + "Aider-AI/aider/issues/3721",
-    ),
-    Wording(
-        "openrouter",
-        r"maximum context length is {limit} tokens\. however, you requested about {count} tokens",
-        _GH + "refly-ai/refly/issues/1177",
-    ),
-    Wording(
-        "vllm",
-        r"maximum context length is {limit} tokens\. however, you requested {output} output tokens"
-        r" and your prompt contains at least {count} input tokens",
-        _GH + "AIDotNet/OpenCowork/issues/82",
-    ),
-    Wording(
-        "vllm",
-        r"maximum context length is {limit} tokens\. however, your request has {count} input tokens plus {output} ",
-        _GH + "vllm-project/vllm/pull/33425",
-    ),
-    Wording(
-        "vllm",
-        r"maximum context length is {limit} tokens\. however, your request has {count} input tokens",
-        _GH + "vllm-project/vllm/pull/33425",
-    ),
-    Wording(
-        "vllm",
-        r"is too large: {output}\. this model's maximum context length is {limit} tokens"
-        r" and your request has {count} input tokens",
-        _GH + "canfieldjuan/finetunelab.ai/blob/main/docs/MAX_TOKENS_CONTEXT_OVERFLOW_FIX.md",
-    ),
-    Wording(
-        "vllm",
-        r"prompt \(total length {count}\) is too long to fit into the model \(context length {limit}\)",
-        _GH + "vllm-project/vllm/issues/12165",
-    ),
-    # What is left for the output, when the prompt alone is longer than the window.
-    Wording("vllm", r"max_tokens must be at least 1, got -\d", _GH + "vllm-project/vllm/issues/4667"),
-    # Google
-    Wording(
-        "gemini",
-        r"input token count \({count}\) exceeds the maximum number of tokens allowed \({limit}\)",
-        _GH + "google-gemini/gemini-cli/issues/4231",
-        input_alone=True,
-    ),
-    Wording(
-        "vertex",
-        r"input token count exceeds the maximum number of tokens allowed(?: {limit})?",
-        _GH + "warpdotdev/warp/issues/15662",
-        input_alone=True,
-    ),
-    Wording(
-        "vertex",
-        r"input token count is {count} but (?:the )?model only supports up to {limit}",
-        _GH + "google-gemini/gemini-cli/issues/19727",
-        input_alone=True,
-    ),
+_OTHERS: Final[tuple[Wording, ...]] = (
     # Amazon Bedrock
     Wording("bedrock", r"input is too long for requested model", _GH + "aws-samples/bedrock-chat/issues/95"),
     Wording("bedrock", r"number of input tokens exceeds maximum length", _VALS),
@@ -174,25 +46,6 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         r"malformed input request: expected maxlength: \d+, actual: \d+",
         _GH + "ryanadoty/Amazon-Bedrock-Amazon-RDS-POC/issues/9",
     ),
-    # Others with an API of their own
-    Wording(
-        "xai",
-        r"maximum prompt length is {limit} but the request contains {count} tokens",
-        _GH + "cline/cline/issues/3120",
-        input_alone=True,
-    ),
-    Wording(
-        "cerebras",
-        r"reduce the length of the messages or completion\. current length is {count} while limit is {limit}",
-        _GH + "cline/cline/issues/5140",
-    ),
-    Wording("groq", r"please reduce the length of the messages or completion", _GH + "letta-ai/letta/issues/1963"),
-    Wording(
-        "mistral",
-        r"prompt contains {count} tokens.{0,40}? too large for model with {limit} maximum context length",
-        _VALS,
-    ),
-    Wording("mistral", r"prompt {count} > {limit} maximum context length", _VALS),
     Wording(
         "cohere",
         r"total number of tokens \(prompt and prediction\) cannot exceed {limit} - received {count}",
@@ -204,81 +57,8 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         _VALS,
         input_alone=True,
     ),
-    Wording(
-        "together",
-        r"`inputs` tokens \+ `max_new_tokens` must be <= {limit}\. given: {count} `inputs` tokens and {output}",
-        _GH + "BerriAI/litellm/issues/4934",
-    ),
-    Wording(
-        "fireworks",
-        r"prompt is too long: {count}, model maximum context length: {limit}",
-        _GH + "fw-ai/cookbook/issues/134",
-    ),
-    Wording(
-        "moonshot",
-        r"exceeded model token limit: {limit}(?: \(re ?quested: {count}\))?",
-        _GH + "MoonshotAI/kimi-cli/issues/2011",
-    ),
-    Wording(
-        "copilot",
-        r"prompt token count of {count} exceeds the limit of {limit}",
-        _GH + "opencode-ai/opencode/issues/305",
-        input_alone=True,
-    ),
-    Wording("copilot", r"model_max_prompt_tokens_exceeded", _GH + "microsoft/vscode/issues/289219"),
-    Wording("minimax", r"context window exceeds limit", _GH + "MiniMax-AI/MiniMax-M2/issues/119"),
-    Wording(
-        "qwen", r"range of input length should be \[1, {limit}\]", _GH + "QwenLM/qwen-code/issues/98", input_alone=True
-    ),
-    Wording("z.ai", r"prompt exceeds max length", _GH + "zeroclaw-labs/zeroclaw/issues/4124"),
-    Wording("z.ai", r"tokens in request more than max tokens allowed", _GH + "NousResearch/hermes-agent/pull/61728"),
-    Wording(
-        "poolside", r"input length {count} exceeds the maximum allowed input length of {limit}", _VALS, input_alone=True
-    ),
     Wording("ai21", r"the total length of all messages is too long", _VALS),
     Wording("xai-grpc", r"sent message larger than max \(\d+ vs\. \d+\)", _VALS, in_bytes=True),
-    # Servers one runs oneself
-    Wording(
-        "llama.cpp",
-        r"request \({count} tokens\) exceeds the available context size \({limit} tokens\)",
-        _GH + "ggml-org/llama.cpp/issues/17284",
-    ),
-    Wording("llama.cpp", r"exceeds the available context size", _GH + "ggml-org/llama.cpp/pull/15780"),
-    Wording(
-        "llama-cpp-python",
-        r"requested tokens \({count}\) exceed context window of {limit}",
-        _GH + "fedora-copr/logdetective-website/pull/193",
-    ),
-    Wording(
-        "lm-studio",
-        r"greater than the context length(?: \(n_keep: {count} ?>= n_ctx: {limit}\))?",
-        _GH + "Gitlawb/openclaude/issues/353",
-    ),
-    Wording(
-        "lm-studio",
-        r"keep the first {count} tokens when context the overflows\."
-        r" however, the model is loaded with context length of only {limit} tokens",
-        _GH + "cline/cline/issues/3664",
-    ),
-    Wording("ollama", r"prompt too long; exceeded (?:max )?context length", _PI),
-    Wording("ollama", r"input length exceeds the context length", _PI),
-    Wording(
-        "sglang",
-        r"input \({count} tokens\) is longer than the model's context length \({limit} tokens\)",
-        _GH + "QwenLM/Qwen3/issues/1321",
-    ),
-    Wording(
-        "sglang",
-        r"input length \({count} tokens\) exceeds the maximum allowed length \({limit} tokens\)",
-        _GH + "sgl-project/sglang/issues/4048",
-        input_alone=True,
-    ),
-    Wording("mlx-serve", r"prompt exceeds maximum context length", _GH + "ddalcu/mlx-serve/issues/66"),
-    Wording("gpt4all", r"prompt size exceeds the context window size", _GH + "nomic-ai/gpt4all/issues/664"),
-    # A server's general wordings, after all that name numbers
-    Wording(
-        "vllm", r"at most {most} image\(s\) may be provided", _GH + "vllm-project/vllm/issues/17092", in_images=True
-    ),
     Wording(
         "", r"images, exceeding the maximum of {most} allowed", _GH + "anomalyco/opencode/issues/47721", in_images=True
     ),
@@ -287,12 +67,6 @@ WORDINGS: Final[tuple[Wording, ...]] = (
         r"too many images in request.{0,60}\bmax(?:imum)?\b[a-z ]{0,12}{most}",
         _GH + "microsoft/vscode/issues/306919",
         in_images=True,
-    ),
-    Wording(
-        "google",
-        r"payload size exceeds the limit: {most} bytes",
-        _GH + "google-gemini/deprecated-generative-ai-android/issues/26",
-        in_bytes=True,
     ),
     Wording("", r"prompt is too long", _GH + "NanmiCoder/cc-haha/issues/860"),
     Wording("", r"maximum context length is {limit} tokens", _GH + "ogx-ai/ogx/issues/4534"),
@@ -337,6 +111,8 @@ def _compiled(rows: Iterable[Wording]) -> tuple[_Row, ...]:
     return tuple(made)
 
 
+WORDINGS: Final = (*chain.from_iterable(wire.overflows for wire in WIRES.values()), *_OTHERS)
+"""The first that fits counts: general ones come last."""
 _ROWS: Final = _compiled(WORDINGS)
 _DENIES: Final = re.compile("|".join(pattern for pattern, _ in DENIALS), re.IGNORECASE)
 _LLAMA_CPP: Final = re.compile(r"n_prompt_tokens\D{1,4}(\d+)\D{1,8}n_ctx\D{1,4}(\d+)")

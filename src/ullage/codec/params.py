@@ -1,11 +1,11 @@
-"""``params`` of a request, divided by who may set them on its wire (``codec/wire_params.py``)."""
+"""``params`` of a request, divided by who may set them on its wire (``codec/rules.py``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from ullage.codec.wire_params import FieldTree
+from ullage.codec.rules import FieldTree
 from ullage.codec.wires import WIRES
 
 UNKNOWN: Final = ""

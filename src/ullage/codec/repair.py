@@ -23,9 +23,9 @@ from ullage.codec.repair_names import LegalMessages, legal_tools
 from ullage.codec.repair_notes import Notes, Repair
 from ullage.codec.repair_pairs import Pairing
 from ullage.codec.repair_reasoning import sound_parts
-from ullage.codec.repair_targets import Target
 from ullage.codec.repair_thinking import ToolLoop, thinking_in
 from ullage.codec.repair_turns import BEGIN, add_stand_in, close, continued
+from ullage.codec.rules import Target
 from ullage.codec.wires import target_of
 from ullage.messages import Message, Request, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.reasoning import ReasoningPolicy, SentReasoning

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ullage.bounds import json_excess
 from ullage.codec.foreign import parse_json, to_raw
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Target
 from ullage.messages import (
     FilePart,
     ImagePart,

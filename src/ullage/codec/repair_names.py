@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ullage.codec.repair_content import cleaned
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import Legal, Target
+from ullage.codec.rules import Legal, Target
 from ullage.messages import Message, Part, Tool, ToolCallPart, ToolResultPart
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ullage.codec.repair_content import fields_of, is_clean, sound_part, text_field
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Target
 from ullage.messages import (
     Message,
     Part,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Target
 from ullage.messages import Message, ReasoningPart
 
 

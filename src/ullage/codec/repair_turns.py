@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Target
 from ullage.messages import Message, ProviderItem, Role, TextPart
 
 GO_ON: Final = "Go on."

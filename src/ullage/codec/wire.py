@@ -12,9 +12,8 @@ from typing import Any, Protocol
 from ullage.codec.blocks import Encoded, MessageWriter, Options, Sending
 from ullage.codec.draft import Draft
 from ullage.codec.parts import PartMaker
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Dialect, Target, WireParams, Wording
 from ullage.codec.stream import Answer, ServerEvent, StreamEvent
-from ullage.codec.wire_params import WireParams
 from ullage.messages import Message, Request
 
 __all__ = ["Decoder", "Wire", "WireReader"]
@@ -84,21 +83,37 @@ def _unsettled(request: Request, options: Options) -> tuple[Request, Options]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """How one wire is spoken. ``field`` of a body holds the messages; ``head`` writes all but them, ``writer`` them.
+    """How one wire is spoken.
 
+    ``maker`` is the provider of a request whose sender names none; a wire that everyone speaks has none. ``field`` of
+    a body holds the messages; ``head`` writes all but them, ``writer`` them.
     ``target`` gives the rules of a request by wire, provider, model and mode of thinking.
+    ``dialects`` are the ways in which its servers report usage, the first that of a server of which nothing else is
+    known; ``overflows`` their wordings for a request that is too long.
     ``count`` makes the call that counts an encoded request. ``settle`` puts those options among a request's parameters
     that the validator has to see before it is encoded. ``model_prefix`` may stand before a model's name in a body.
+
+    ``default_output`` is the output in tokens that is asked for where nobody says; ``None`` where a body need not name
+    one. ``version`` ends an address, ``adds_version`` says that it is added to an address with a path too.
+    ``models_path`` lists the models; ``headers`` go with every request.
     """
 
     name: str
+    maker: str = ""
     field: str
     params: WireParams
     target: Callable[[str, str, str, str], Target]
     head: Callable[[Sending], Encoded]
     writer: Callable[[], MessageWriter]
+    headers: Mapping[str, str]
     decoder: Callable[[Draft], Decoder]
     reader: WireReader
+    dialects: tuple[Dialect, ...]
+    overflows: tuple[Wording, ...]
     count: Callable[[Request, Encoded], Encoded] | None = None
     settle: Callable[[Request, Options], tuple[Request, Options]] = _unsettled
     model_prefix: str = ""
+    default_output: int | None = None
+    version: str = "v1"
+    adds_version: bool = False
+    models_path: str = "/models"

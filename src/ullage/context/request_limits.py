@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from ullage.codec.overflow import MANY_IMAGES
+from ullage.codec.wires.anthropic.reports import MANY_IMAGES
 from ullage.context.costs import media_of
 from ullage.messages import FilePart, ImagePart, Message
 from ullage.meter.limits import lookup
@@ -82,7 +82,7 @@ other models Amazon says that it sets none itself
 (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-api-restrictions.html)."""
 
 MANY_IMAGES_PX: Final = 2_000
-"""Above so many images (``overflow.MANY_IMAGES``) Claude takes none with a longer side:
+"""Above so many images (``MANY_IMAGES``) Claude takes none with a longer side:
 https://platform.claude.com/docs/en/build-with-claude/vision."""
 
 

@@ -11,11 +11,11 @@ from typing import Literal
 
 import ullage.importers.fields as f
 from ullage.codec.parts import tool
+from ullage.codec.wires import wire_named
 from ullage.importers.fields import JsonObject
 from ullage.importers.parts import LogParts
 from ullage.importers.rows import EventWriter
 from ullage.messages import Message, SystemBlock, Tool, clean_text
-from ullage.models.providers import MAKERS
 
 BlockKind = Literal["prompt", "instructions", "skills", "agents", "memory"]
 
@@ -107,7 +107,7 @@ class Attachments:
 
 
 def _parts(name: str) -> LogParts:
-    return LogParts(name, "messages", provider=MAKERS["messages"])
+    return LogParts(name, "messages", provider=wire_named("messages").maker)
 
 
 def _label(attachment: JsonObject) -> str:

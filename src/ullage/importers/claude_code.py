@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import ullage.importers.fields as f
-from ullage.codec.dialects import ANTHROPIC
-from ullage.codec.usage import normalise
+from ullage.codec.dialects import normalise
+from ullage.codec.wires import wire_named
 from ullage.errors import UnreadableInput
 from ullage.importers.claude_attachments import Attachments
 from ullage.importers.fields import JsonObject, Unusable, decode_line
@@ -32,10 +32,11 @@ from ullage.importers.reader import Reader
 from ullage.importers.regular import open_regular
 from ullage.importers.tree import Tree
 from ullage.messages import Message, Origin, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
-from ullage.models.providers import MAKERS, NO_PROVIDER, vendors_of
+from ullage.models.providers import NO_PROVIDER, vendors_of
 from ullage.usage import Usage
 
 WIRE = "messages"
+_DIALECT = wire_named(WIRE).dialects[0].name
 
 KNOWN_SILENT = frozenset(
     {
@@ -226,7 +227,7 @@ class ClaudeCodeReader(Reader):
 
     def _flush_child(self) -> None:
         for name, (model, usage) in self._children.items():
-            counted = normalise(ANTHROPIC.name, usage) if usage else None
+            counted = normalise(_DIALECT, usage) if usage else None
             self.rows.call(f"child-{name}", None, counted, purpose="child", model=model)
         self._children.clear()
 
@@ -269,7 +270,7 @@ class ClaudeCodeReader(Reader):
         self.tree.place(uuid, f.text(entry, "parentUuid"), name)
 
     def _parts(self, name: str) -> LogParts:
-        return LogParts(name, WIRE, provider=self.rows.provider or MAKERS[WIRE], model=self.rows.model)
+        return LogParts(name, WIRE, provider=self.rows.provider or wire_named(WIRE).maker, model=self.rows.model)
 
     def _names_with_open(self, call: _OpenCall) -> dict[str, str]:
         own = {part.call_id: part.name for part in call.parts if isinstance(part, ToolCallPart)}
@@ -448,7 +449,7 @@ def _usage(call: _OpenCall) -> Usage | None:
     unchanged = len(call.usages) > 1 and all(f.number(usage, "output_tokens") == output for usage in call.usages)
     early = not call.stop and unchanged and output is not None and output < 16
     placeholder = early or (output is not None and shown > CHARS_PER_TOKEN_AT_MOST * max(output, 1))
-    return normalise(ANTHROPIC.name, last, placeholder=placeholder)
+    return normalise(_DIALECT, last, placeholder=placeholder)
 
 
 def _characters(part: Part) -> int:
@@ -469,7 +470,7 @@ def _is_reminder(parts: Sequence[Part]) -> bool:
 def _provider(model: str) -> str:
     """Who serves a model by this spelling of its name: https://docs.claude.com/en/docs/claude-code/model-config."""
     vendor = next(vendors_of(model), NO_PROVIDER)
-    return vendor.name if vendor.reads_claude else MAKERS[WIRE]
+    return vendor.name if vendor.reads_claude else wire_named(WIRE).maker
 
 
 def subagent_logs(path: Path, session: str) -> list[Path]:

@@ -21,8 +21,9 @@ from typing import ClassVar
 import msgspec
 
 import ullage.importers.fields as f
+from ullage.codec.dialects import normalise
 from ullage.codec.parts import tool
-from ullage.codec.usage import normalise
+from ullage.codec.wires import wire_named
 from ullage.events import Outcome
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
@@ -40,7 +41,6 @@ from ullage.messages import (
     ToolResultPart,
     clean_text,
 )
-from ullage.models.providers import MAKERS
 from ullage.usage import Usage
 
 WIRE = "responses"
@@ -109,7 +109,7 @@ class CodexReader(Reader):
         self._has_items = False
         self._turns: list[str] = []
         """For each user turn, the message that the view ended with before it."""
-        self._provider = MAKERS[WIRE]
+        self._provider = wire_named(WIRE).maker
         self._identified = False
 
     def read(self, entry: JsonObject) -> None:

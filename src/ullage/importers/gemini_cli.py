@@ -17,15 +17,15 @@ from typing import ClassVar
 import msgspec
 
 import ullage.importers.fields as f
-from ullage.codec.usage import normalise
+from ullage.codec.dialects import normalise
+from ullage.codec.wires import wire_named
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.parts import LogParts
 from ullage.importers.reader import Reader
 from ullage.messages import Message, Origin, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart
-from ullage.models.providers import MAKERS
 
 WIRE = "generateContent"
-PROVIDER = MAKERS[WIRE]
+PROVIDER = wire_named(WIRE).maker
 
 MASKED = "<tool_output_masked>"
 """What a masked tool result begins with: ``packages/core/src/context/toolOutputMaskingService.ts``."""

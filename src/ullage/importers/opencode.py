@@ -13,8 +13,8 @@ from typing import ClassVar
 import msgspec
 
 import ullage.importers.fields as f
+from ullage.codec.dialects import normalise
 from ullage.codec.parts import PartMaker
-from ullage.codec.usage import normalise
 from ullage.events import Outcome, Purpose
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.imported import ImportedSession, SkippedLines

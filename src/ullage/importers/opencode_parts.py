@@ -12,9 +12,10 @@ import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.parts import PartMaker, data_url
+from ullage.codec.wires import WIRES
 from ullage.importers.fields import JsonObject
 from ullage.messages import Part, ResultContent, ToolResultPart
-from ullage.models.providers import WIRES, provider_named, vendors_of
+from ullage.models.providers import provider_named, vendors_of
 
 _GATEWAYS = frozenset({"opencode", "github-copilot", "vercel"})
 """Providers that serve several vendors' models, each on its vendor's wire:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ullage.importers.fields as f
-from ullage.codec.usage import normalise
+from ullage.codec.dialects import normalise
 from ullage.envelope import DATABASE_CELL_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.importers.database import Database, StoredSession, as_text, open_database

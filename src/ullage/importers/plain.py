@@ -19,7 +19,7 @@ import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.bodies import detect_wire, read_body, read_output
-from ullage.codec.usage import dialect_for, normalise
+from ullage.codec.dialects import dialect_for, normalise
 from ullage.errors import InvalidRequest
 from ullage.importers.fields import JsonObject, Unusable
 from ullage.importers.reader import Reader

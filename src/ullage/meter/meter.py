@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from ullage.codec.bodies import BodyReader
-from ullage.codec.usage import dialect_for, normalise
+from ullage.codec.dialects import dialect_for, normalise
+from ullage.codec.wires import WIRES
 from ullage.events import (
     Amount,
     CallEnded,
@@ -91,7 +92,7 @@ class Meter:
         endpoints: Mapping[str, object] = NO_ENDPOINTS,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        own = read_endpoints(endpoints)
+        own = read_endpoints(endpoints, WIRES)
         limits = Limits(
             window=None if window is None else Limit(tokens=window, source="user"),
             reserve=reserve,

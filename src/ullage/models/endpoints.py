@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, cast, get_args
 
 from ullage.errors import SettingError
@@ -20,23 +20,24 @@ _RESERVED: Final = frozenset({"ft", "arn"})
 """How the names of models begin, with a colon behind it."""
 
 
-def read_endpoints(table: object) -> dict[str, Provider]:
+def read_endpoints(table: object, wires: Collection[str]) -> dict[str, Provider]:
     """The endpoints of a table ``{name: {base_url, wire, key_env, auth}}``, by name, as rows like those of providers.
 
-    Raises ``SettingError`` that names the endpoint and says what would be right, and shows nothing that may be secret.
+    ``wires`` are the names of those that Ullage can send on. Raises ``SettingError`` that names the endpoint and says
+    what would be right, and shows nothing that may be secret.
     """
     if not isinstance(table, Mapping):
         raise SettingError("endpoints can't be this: give a table for each name, as in [endpoints.lab].")
     endpoints: dict[str, Provider] = {}
     for name, entry in table.items():
-        provider = entry if isinstance(entry, Provider) else _read_endpoint(str(name), entry)
+        provider = entry if isinstance(entry, Provider) else _read_endpoint(str(name), entry, wires)
         if provider.name in endpoints:
             raise SettingError(f"endpoints.{name}: there are two endpoints of this name. Rename one of them.")
         endpoints[provider.name] = provider
     return endpoints
 
 
-def _read_endpoint(name: str, entry: object) -> Provider:
+def _read_endpoint(name: str, entry: object, wires: Collection[str]) -> Provider:
     where = f"endpoints.{name}"
     lowered = name.lower()
     if is_listed(name):
@@ -64,7 +65,7 @@ def _read_endpoint(name: str, entry: object) -> Provider:
     if auth not in get_args(Auth):
         raise SettingError(f"{where}.auth={auth!r} can't be: there are {', '.join(get_args(Auth))}.")
     try:
-        wire = check_wire(texts["wire"] or "chat")
+        wire = check_wire(texts["wire"] or "chat", wires)
     except SettingError as problem:
         raise SettingError(f"{where}.wire: {problem}") from None
     return Provider(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -20,9 +20,6 @@ from ullage.errors import SettingError
 Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"]
 """How a key is sent: ``Authorization: Bearer …``, or a header of that name."""
 
-WIRES: Final = ("messages", "responses", "chat", "generateContent")
-"""The wires that Ullage can send on. Others (``converse``, ``cohere-v2``) are measured only."""
-
 OWN_AUTH: Final[frozenset[Auth]] = frozenset({"x-api-key", "x-goog-api-key"})
 """Headers that belong to one wire: on another wire the same provider takes a bearer token."""
 
@@ -31,12 +28,12 @@ OWN_AUTH: Final[frozenset[Auth]] = frozenset({"x-api-key", "x-goog-api-key"})
 class Provider:
     """What is known of one provider.
 
-    ``wire`` is the one it speaks unless another is chosen. ``aliases`` are further names of it, before a model and in
-    the logs of other programs. ``url_env`` and ``key_env`` are variables, tried in order; ``url_path`` stands before
-    the version in its address. Ullage sends nothing to a provider without ``base_url`` and ``url_env``, unless an
-    address is given. ``catalogue`` and ``telemetry`` are its names in the catalogue of models and in OpenTelemetry,
-    where those differ. ``models`` is a regular expression: a model of such a name, without a provider, is this
-    provider's.
+    ``wire`` is the one it speaks unless another is chosen; some (``converse``, ``cohere-v2``) are only measured.
+    ``aliases`` are further names of it, before a model and in the logs of other programs. ``url_env`` and ``key_env``
+    are variables, tried in order; ``url_path`` stands before the version in its address. Ullage sends nothing to a
+    provider without ``base_url`` and ``url_env``, unless an address is given. ``catalogue`` and ``telemetry`` are its
+    names in the catalogue of models and in OpenTelemetry, where those differ. ``models`` is a regular expression: a
+    model of such a name, without a provider, is this provider's.
     """
 
     name: str
@@ -54,7 +51,7 @@ class Provider:
     catalogue: str = ""
     telemetry: str = ""
     dialects: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """How usage is reported on a wire, where it differs from the wire's own way: names of ``codec/dialects.py``."""
+    """How usage is reported on a wire, where it differs from the wire's own way: names of ``codec.dialects``."""
     resells: str = ""
     """The vendor in the catalogue whose models are served under the vendor's own ids and with its limits."""
 
@@ -298,9 +295,6 @@ NO_PROVIDER: Final = Provider(name="", wire="")
 UNNAMED: Final = Provider(name="", key_env=("ULLAGE_API_KEY", "OPENAI_API_KEY"), needs_key=False, hosting="own server")
 """A server of which nothing but its address is known: OpenAI-compatible."""
 
-MAKERS: Final[Mapping[str, str]] = {"messages": "anthropic", "responses": "openai", "generateContent": "google"}
-"""Who made a wire: the provider of a request whose sender names none. Chat is spoken by everyone."""
-
 _BY_NAME: Final[Mapping[str, Provider]] = {name: row for row in TABLE for name in (row.name, *row.aliases)}
 _NAMED_ALIKE: Final = 0.7
 """``difflib``'s ratio above which a provider's name is suggested: ``antropic`` has 0.94, ``goggle`` 0.83."""
@@ -385,10 +379,10 @@ def _unknown_provider(head: str, model: str, endpoints: Mapping[str, Provider]) 
     )
 
 
-def check_wire(wire: str) -> str:
-    """The wire itself. Raises ``SettingError`` for one that Ullage can't send on, with the one that was meant."""
-    if wire in WIRES:
+def check_wire(wire: str, wires: Collection[str]) -> str:
+    """The wire itself. Raises ``SettingError`` for one that is not in ``wires``, with the one that was meant."""
+    if wire in wires:
         return wire
-    alike = difflib.get_close_matches(wire, WIRES, n=1)
+    alike = difflib.get_close_matches(wire, wires, n=1)
     meant = f" Did you mean {alike[0]!r}?" if alike else ""
-    raise SettingError(f"There is no wire {wire!r}.{meant} Known are: {', '.join(WIRES)}.")
+    raise SettingError(f"There is no wire {wire!r}.{meant} Known are: {', '.join(wires)}.")

@@ -14,7 +14,7 @@ from ullage.agent.steps import CallModel
 from ullage.codec.blocks import Options
 from ullage.codec.overflow import overflowed
 from ullage.codec.stream import Answer, UsageSeen
-from ullage.codec.wires.anthropic.encode import MAX_OUTPUT
+from ullage.codec.wires import default_output
 from ullage.context.view import in_view
 from ullage.errors import Overflow, ProviderError, ServerError, SessionNotFound
 from ullage.events import (
@@ -158,8 +158,8 @@ def options_of(runtime: SessionRuntime, step: CallModel) -> Options:
 def asked_output(runtime: SessionRuntime) -> int | None:
     """The most output a call asks for of itself; ``None`` where the wire need not say and nobody did."""
     meter, asked = runtime.ledger.meter, runtime.settings.max_output
-    if asked is None and meter._fold.wire == "messages":
-        asked = MAX_OUTPUT
+    if asked is None:
+        asked = default_output(meter._fold.wire)
     most = meter.limits.max_output
     return asked if asked is None or most is None else min(asked, most.tokens)
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ullage.agent.loop import OVERFLOWS
 from ullage.agent.steps import Compact
 from ullage.codec.blocks import Options
+from ullage.codec.wires import default_output
 from ullage.context.budget import aim_of, bytes_limit_of, correction_of, image_limit_of, should_prepare
 from ullage.context.costs import count_images, size_bytes
 from ullage.context.prepared import PreparedSummary, prepare
@@ -231,7 +232,7 @@ def _largest_answer(runtime: SessionRuntime, wanted: Ask, model: str, endpoint: 
     if model != fold.model:
         other = lookup(endpoint.provider, model)
         known = other.max_output if other is not None else None
-    if known is None and endpoint.wire != "messages":
+    if known is None and default_output(endpoint.wire) is None:
         return None
     return wanted.max_output if known is None else min(wanted.max_output, known)
 

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from ullage.codec.blocks import Effort, Options
+from ullage.codec.wires import WIRES
 from ullage.context.rules import KEEP
 from ullage.envelope import CALL_S, LOADING_S
 from ullage.errors import SettingError
 from ullage.models.endpoints import read_endpoints
-from ullage.models.providers import WIRES, Provider
+from ullage.models.providers import Provider
 from ullage.reasoning import ReasoningPolicy, Strip
 from ullage.runtime import authority
 from ullage.runtime import setting_values as values
@@ -101,7 +102,7 @@ class Settings:
     )
     endpoints: Mapping[str, Provider] = _setting(
         {}, "servers of your own by name: `base_url`, `wire`, `key_env`, `auth`; their models are `NAME:model`",
-        read_endpoints, who=authority.ENDPOINTS,
+        lambda table: read_endpoints(table, WIRES), who=authority.ENDPOINTS,
     )  # fmt: skip
     system: str = _setting("", "the system prompt", values.text)
     instructions: tuple[str, ...] = _setting(

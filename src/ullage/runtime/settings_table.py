@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ullage.codec.wire_params import FieldTree
-from ullage.codec.wires import wire_named
-from ullage.models.providers import WIRES
+from ullage.codec.rules import FieldTree
+from ullage.codec.wires import WIRES
 from ullage.runtime.authority import ANYONE, Authority
 from ullage.runtime.settings import KEYS, Meaning, Settings, meaning_of
 
@@ -44,10 +43,10 @@ def authority_table() -> str:
 def params_table() -> str:
     """The fields of ``params`` by wire, as Markdown."""
     rows = ["| wire | anyone may set | nobody can set | source |", "|---|---|---|---|"]
-    for wire in WIRES:
-        lists = wire_named(wire).params
+    for wire in WIRES.values():
+        lists = wire.params
         open_fields, owned = ", ".join(_fields(lists.open)), _names(sorted(lists.owned))
-        rows.append(f"| `{wire}` | {open_fields} | {owned} | <{lists.source}> |")
+        rows.append(f"| `{wire.name}` | {open_fields} | {owned} | <{lists.source}> |")
     return "\n".join(rows)
 
 

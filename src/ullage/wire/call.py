@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ullage.codec.blocks import PLAIN, Encoded, Options
-from ullage.codec.decode import decoder_for, read_answer
+from ullage.codec.decode import decoder_for
 from ullage.codec.draft import shortened
 from ullage.codec.foreign import parse_json
 from ullage.codec.history import History, encode_count
@@ -288,10 +288,8 @@ async def _whole(
     if body[:100].lstrip()[:1] not in (b"{", b"["):
         raise problem_in_body(_where(prepared), body, incoming.content_type or "something")
 
-    def read() -> Answer:
-        return read_answer(prepared.request, body, message_id=message_id, call=call, max_output=max_output)
-
-    answer = read() if len(body) < LARGE else await asyncio.to_thread(read)
+    decoder = decoder_for(prepared.request, message_id=message_id, call=call, max_output=max_output)
+    answer = decoder.read(body) if len(body) < LARGE else await asyncio.to_thread(decoder.read, body)
     if isinstance(answer.error, LimitExceeded):
         return answer._replace(message=shortened(answer.message))
     return answer

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.codec.raw import is_dense, parse_object
+from ullage.codec.wires import wire_named
 from ullage.envelope import LIST_BYTES
 from ullage.errors import ProviderError
 from ullage.models.providers import provider_named
@@ -40,10 +41,7 @@ _OUTPUT: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens", "o
 
 async def models(endpoint: Endpoint, *, client: Client) -> tuple[DiscoveredModel, ...]:
     """The models an endpoint lists, with what it says of them. Raises ``ProviderError``."""
-    path = "/models?limit=1000" if endpoint.wire == "messages" else "/models"
-    if endpoint.wire == "generateContent":
-        path = "/models?pageSize=1000"
-    said = await _get(endpoint, path, client)
+    said = await _get(endpoint, wire_named(endpoint.wire).models_path, client)
     listed = said.get("data") if isinstance(said.get("data"), list) else said.get("models")
     return tuple(read_model(one) for one in listed or () if isinstance(one, Mapping))
 
@@ -116,13 +114,10 @@ async def _get(
     """A JSON object from the endpoint; ``root`` leaves out the version its address ends with."""
     if root:
         endpoint = _at_root(endpoint)
-    headers = {"content-type": "application/json"}
-    if endpoint.wire == "messages":
-        headers["anthropic-version"] = "2023-06-01"
     post = Post(
         endpoint=endpoint,
         path=path,
-        headers=headers,
+        headers=wire_named(endpoint.wire).headers,
         content=b"" if body is None else msgspec.json.encode(body),
         method="GET" if body is None else "POST",
     )

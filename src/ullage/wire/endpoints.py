@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from ullage.codec.wires import WIRES
 from ullage.errors import BadKey, SettingError
 from ullage.models.providers import (
     NO_ENDPOINTS,
     OWN_AUTH,
     TABLE,
     UNNAMED,
-    WIRES,
     Auth,
     Provider,
     check_wire,
@@ -68,7 +68,6 @@ class Key:
 
 
 _VERSION: Final = re.compile(r"v\d+(alpha|beta)?\d*")
-_DEFAULT_VERSION: Final = {"generateContent": "v1beta"}
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1", "0.0.0.0", "host.docker.internal"})
 
 
@@ -180,7 +179,7 @@ def destination_of(
     if not model:
         raise SettingError(f"No model is set. Name one with its provider ({_examples(endpoints)}).")
     if wire:
-        check_wire(wire)
+        check_wire(wire, WIRES)
     provider, bare = read_name(model, endpoints)
     found = provider if provider.name else _guessed(bare, base_url, wire)
     if found is None:
@@ -222,9 +221,10 @@ def full_address(address: str, provider: Provider) -> str:
         return address
     if provider.url_path and provider.url_path not in segments:
         return f"{address}/{provider.url_path}/v1"
-    if segments and provider.wire in ("chat", "responses") and not provider.url_path:
+    wire = WIRES.get(provider.wire)
+    if segments and wire is not None and not wire.adds_version and not provider.url_path:
         return address  # a gateway with paths of its own
-    return f"{address}/{_DEFAULT_VERSION.get(provider.wire, 'v1')}"
+    return f"{address}/{'v1' if wire is None else wire.version}"
 
 
 def _origins(provider: Provider, base_url: str, environment: Mapping[str, str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""The wires that Ullage speaks, one folder each. A new one is a folder and a line of ``_LISTED``."""
+"""The wires that Ullage speaks, one folder each. A new one is a folder and its name here, twice."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from ullage.codec.repair_targets import Target
+from ullage.codec.rules import Target
 from ullage.codec.wire import Wire
 from ullage.codec.wires import anthropic, chat, gemini, responses
 from ullage.errors import InvalidRequest
 from ullage.messages import Request
 
-__all__ = ["WIRES", "target_of", "wire_named"]
+__all__ = ["WIRES", "default_output", "target_of", "wire_named"]
 
 _LISTED: Final = (gemini.WIRE, anthropic.WIRE, chat.WIRE, responses.WIRE)
 
@@ -26,6 +26,12 @@ def wire_named(name: str) -> Wire:
     if wire is None:
         raise InvalidRequest(f"There is no codec for the wire {name!r}; there is one for {', '.join(WIRES)}.")
     return wire
+
+
+def default_output(name: str) -> int | None:
+    """The output in tokens that a body asks for where nobody says; ``None`` where it need not name one."""
+    wire = WIRES.get(name)
+    return None if wire is None else wire.default_output
 
 
 def target_of(request: Request) -> Target:

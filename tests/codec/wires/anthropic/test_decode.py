@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.codec.streams import MESSAGES, play, request
-from ullage.codec.decode import read_answer
+from tests.codec.streams import MESSAGES, play, read_answer, request
 from ullage.codec.stream import CallDelta, StreamFailed, UsageSeen
 from ullage.errors import Overloaded
 from ullage.messages import ProviderItem, ReasoningPart, TextPart, ToolCallPart

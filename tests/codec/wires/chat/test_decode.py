@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from tests.codec.streams import CHAT, play, request
-from ullage.codec.decode import read_answer
+from tests.codec.streams import CHAT, play, read_answer, request
 from ullage.codec.stream import PartDone, StreamFailed, UsageSeen
 from ullage.errors import RateLimited, ServerError
 from ullage.messages import ProviderItem, ReasoningPart, TextPart, ToolCallPart

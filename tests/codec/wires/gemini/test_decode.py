@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.codec.streams import GEMINI, play, request
-from ullage.codec.decode import read_answer
+from tests.codec.streams import GEMINI, play, read_answer, request
 from ullage.codec.stream import StreamFailed, UsageSeen
 from ullage.errors import Overloaded
 from ullage.messages import ImagePart, ProviderItem, ReasoningPart, TextPart, ToolCallPart

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.codec.streams import RESPONSES, play, request
-from ullage.codec.decode import read_answer
+from tests.codec.streams import RESPONSES, play, read_answer, request
 from ullage.codec.stream import CallDelta, ReasoningDelta, StreamFailed, TextDelta
 from ullage.errors import Overflow, ServerError
 from ullage.messages import ProviderItem, ReasoningPart, TextPart, ToolCallPart

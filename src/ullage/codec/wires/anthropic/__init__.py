@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 from ullage.codec.wire import Wire
-from ullage.codec.wires.anthropic import decode, encode, read, rules
+from ullage.codec.wires.anthropic import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
     name="messages",
+    maker="anthropic",
     field="messages",
     params=rules.PARAMS,
     target=rules.target,
     head=encode.encode_head,
     writer=encode.AnthropicWriter,
+    headers=encode.HEADERS,
     decoder=decode.AnthropicDecoder,
     reader=read,
+    dialects=reports.DIALECTS,
+    overflows=reports.WORDINGS,
+    default_output=encode.MAX_OUTPUT,
+    adds_version=True,
+    models_path="/models?limit=1000",
     count=encode.encode_count,
     settle=encode.settle,
 )

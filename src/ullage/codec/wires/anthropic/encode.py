@@ -46,7 +46,7 @@ from ullage.messages import (
     UnknownPart,
 )
 
-VERSION: Final = "2023-06-01"
+HEADERS: Final = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
 """https://platform.claude.com/docs/en/api/versioning"""
 MAX_OUTPUT: Final = 16_000
 """Tokens, where nobody says: the field is required. The reserve that the meter keeps by default."""
@@ -97,8 +97,10 @@ def encode_count(request: Request, encoded: Encoded) -> Encoded:
 
 
 def _headers(options: Options) -> dict[str, str]:
-    headers = {"anthropic-version": VERSION, "content-type": "application/json"}
-    return {**headers, "anthropic-beta": ",".join(options.betas)} if options.betas else headers
+    headers = dict(HEADERS)
+    if options.betas:
+        headers["anthropic-beta"] = ",".join(options.betas)
+    return headers
 
 
 def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:

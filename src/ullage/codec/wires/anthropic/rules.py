@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ullage.codec.repair_targets import PLAIN_CHARACTERS, Legal, Target
-from ullage.codec.wire_params import WireParams, fields
+from ullage.codec.rules import PLAIN_CHARACTERS, Legal, Target, WireParams, fields
 from ullage.models.providers import provider_named
 from ullage.reasoning import family_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ullage.codec.blocks import JSON_HEADERS
 from ullage.codec.wire import Wire
-from ullage.codec.wires.chat import decode, encode, read, rules
+from ullage.codec.wires.chat import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
     name="chat",
@@ -14,6 +15,9 @@ WIRE: Final = Wire(
     target=rules.target,
     head=encode.encode_head,
     writer=encode.ChatWriter,
+    headers=JSON_HEADERS,
     decoder=decode.ChatDecoder,
     reader=read,
+    dialects=reports.DIALECTS,
+    overflows=reports.WORDINGS,
 )

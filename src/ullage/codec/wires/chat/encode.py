@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.blocks import (
+    JSON_HEADERS,
     Blocks,
     Encoded,
     MessageWriter,
@@ -42,7 +43,6 @@ from ullage.messages import (
 )
 from ullage.models.providers import provider_named
 
-_HEADERS: Final = {"content-type": "application/json"}
 _THOUGHT: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
 
@@ -61,7 +61,9 @@ def encode_head(sending: Sending) -> Encoded:
             params["stream_options"] = {**nested(request.params, "stream_options"), "include_usage": True}
         else:
             params.pop("stream_options", None)
-    return Encoded("/chat/completions", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
+    return Encoded(
+        "/chat/completions", dict(JSON_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent)
+    )
 
 
 class ChatWriter(MessageWriter):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ullage.codec.repair_targets import LENIENT_IDS, OPENAI_NAMES, PLAIN_CHARACTERS, Legal, Target
-from ullage.codec.wire_params import WireParams, fields
+from ullage.codec.rules import LENIENT_IDS, OPENAI_NAMES, PLAIN_CHARACTERS, Legal, Target, WireParams, fields
 from ullage.models.providers import Provider, provider_named
 from ullage.reasoning import family_of
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
+from ullage.codec.blocks import JSON_HEADERS
 from ullage.codec.wire import Wire
-from ullage.codec.wires.gemini import decode, encode, read, rules
+from ullage.codec.wires.gemini import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
     name="generateContent",
+    maker="google",
     field="contents",
     params=rules.PARAMS,
     target=rules.target,
     head=encode.encode_head,
     writer=encode.GeminiWriter,
+    headers=JSON_HEADERS,
     decoder=decode.GeminiDecoder,
     reader=read,
+    dialects=reports.DIALECTS,
+    overflows=reports.WORDINGS,
+    version="v1beta",
+    adds_version=True,
+    models_path="/models?pageSize=1000",
     count=encode.encode_count,
     model_prefix="models/",
 )

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.codec.blocks import (
+    JSON_HEADERS,
     Blocks,
     CacheMarks,
     Encoded,
@@ -51,7 +52,6 @@ _PART_FIELDS: Final = frozenset(
     {"thoughtSignature", "thought_signature", "thought", "partMetadata", "videoMetadata", "mediaResolution"}
 )
 """Fields of a part; other fields that came with a call are the call's. https://ai.google.dev/api/caching#Part"""
-_HEADERS: Final = {"content-type": "application/json"}
 _SAFE: Final = re.compile(rb"[^A-Za-z0-9._~/@:-]")
 _SHOWS_RESULTS: Final = re.compile(r"gemini-([3-9]|\d\d)")
 """Models that take media inside a result: https://ai.google.dev/gemini-api/docs/function-calling#multimodal"""
@@ -62,7 +62,7 @@ def encode_head(sending: Sending) -> Encoded:
     request, options, blocks = sending.request, sending.options, Blocks()
     body = _body(request, options, blocks)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
-    return Encoded(f"/{_name(request)}:{method}", dict(_HEADERS), body, tuple(blocks.made), tuple(blocks.unsent))
+    return Encoded(f"/{_name(request)}:{method}", dict(JSON_HEADERS), body, tuple(blocks.made), tuple(blocks.unsent))
 
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:

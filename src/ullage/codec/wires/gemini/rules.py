@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ullage.codec.repair_targets import LENIENT_IDS, Legal, Target
-from ullage.codec.wire_params import WireParams, fields
+from ullage.codec.rules import LENIENT_IDS, Legal, Target, WireParams, fields
 from ullage.reasoning import family_of
 
 PARAMS: Final = WireParams(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
+from ullage.codec.blocks import JSON_HEADERS
 from ullage.codec.wire import Wire
-from ullage.codec.wires.responses import decode, encode, read, rules
+from ullage.codec.wires.responses import decode, encode, read, reports, rules
 
 WIRE: Final = Wire(
     name="responses",
+    maker="openai",
     field="input",
     params=rules.PARAMS,
     target=rules.target,
     head=encode.encode_head,
     writer=encode.ResponsesWriter,
+    headers=JSON_HEADERS,
     decoder=decode.ResponsesDecoder,
     reader=read,
+    dialects=reports.DIALECTS,
+    overflows=reports.WORDINGS,
     count=encode.encode_count,
 )

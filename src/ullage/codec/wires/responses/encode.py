@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.blocks import (
+    JSON_HEADERS,
     Blocks,
     Encoded,
     MessageWriter,
@@ -73,7 +74,7 @@ def encode_head(sending: Sending) -> Encoded:
         params["include"] = listed if _ENCRYPTED in listed else [*listed, _ENCRYPTED]
     if request.stream:
         params["stream"] = True
-    return Encoded("/responses", dict(_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
+    return Encoded("/responses", dict(JSON_HEADERS), {**body, **params}, tuple(blocks.made), tuple(blocks.unsent))
 
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
@@ -81,9 +82,6 @@ def encode_count(request: Request, encoded: Encoded) -> Encoded:
     body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
     params = {name: value for name, value in PARAMS.unowned(request.params).items() if name in _COUNTED}
     return encoded._replace(path="/responses/input_tokens", body={**body, **params})
-
-
-_HEADERS: Final = {"content-type": "application/json"}
 
 
 def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:

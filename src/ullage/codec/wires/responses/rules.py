@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ullage.codec.repair_targets import OPENAI_NAMES, PLAIN_CHARACTERS, Legal, Target
-from ullage.codec.wire_params import WireParams, fields
+from ullage.codec.rules import OPENAI_NAMES, PLAIN_CHARACTERS, Legal, Target, WireParams, fields
 from ullage.models.providers import provider_named
 from ullage.reasoning import family_of
 
