@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.programs import missing
-from tests.tiers import PROFILE, examples
+from tests.tiers import PROFILE, each_tenth, examples
 
 settings.register_profile(
     "quick",
@@ -50,12 +50,20 @@ SWEEPS = frozenset(
         "promises/test_long_loops.py",
         "promises/test_reading.py",
         "runtime/test_damaged.py",
+        "server/page/test_access.py",
+        "server/page/test_approvals.py",
+        "server/page/test_hostile.py",
         "server/page/test_long.py",
+        "server/page/test_look.py",
         "server/page/test_reconnect.py",
+        "server/page/test_scopes.py",
+        "server/page/test_window.py",
+        "store/test_size.py",
         "sweeps",
     }
 )
-"""Directories and files of the second tier: they try every moment of something, or very many histories."""
+"""Directories and files of the second tier: they try every moment of something, very many histories, or all that a
+person can do in a browser. Single tests and cases are marked where they stand (``first_of`` in tests/tiers.py)."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -67,7 +75,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
         if not SWEEPS.isdisjoint((path.parts[0], path.as_posix())):
             item.add_marker(pytest.mark.sweep)
-        has_examples = getattr(getattr(item, "module", None), "examples", None) is examples
+        names = vars(getattr(item, "module", None) or object)
+        has_examples = names.get("examples") is examples or names.get("each_tenth") is each_tenth
         if has_examples or item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.property)
     if config.option.markexpr or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:

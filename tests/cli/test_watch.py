@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.tiers import first_of
 from ullage.cli import main
 from ullage.cli.session import metered, read_session
 from ullage.cli.watch import Watched, is_begun_only
@@ -55,7 +56,7 @@ def grown(path: Path, pieces: Sequence[bytes], watched: Watched) -> Iterator[byt
         yield said
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("log", first_of(LOGS, 3), ids=lambda path: f"{path.parent.name}/{path.name}")
 @settings(max_examples=12)
 @given(data=st.data())
 def test_every_reading_is_that_of_ullage_context_wherever_the_log_is_cut(

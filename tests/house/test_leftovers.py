@@ -10,6 +10,7 @@ from scripts.sizes import large
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.sweep  # the checks say it before any test runs
 def test_the_repository_has_no_leftovers() -> None:
     assert list(all_findings()) == []
 

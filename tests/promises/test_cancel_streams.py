@@ -123,8 +123,8 @@ def judge_usage(cancelled: CallEnded) -> None:
 @pytest.mark.parametrize(
     ("speaker", "every"),
     [
-        pytest.param(CLAUDE, EVERY, id="claude"),
-        *(pytest.param(one, SAMPLED, id=one.name) for one in (OLD_CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)),
+        pytest.param(CLAUDE, EVERY, id="claude, each", marks=pytest.mark.sweep),
+        *(pytest.param(one, SAMPLED, id=one.name) for one in (CLAUDE, OLD_CLAUDE, RESPONSES, CHAT, GEMINI, DEEPSEEK)),
     ],
 )
 async def test_what_was_shown_is_stored_at_whichever_piece_it_is_cancelled(

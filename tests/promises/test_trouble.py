@@ -35,6 +35,7 @@ from tests.promises.stage import (
     script,
     text_of,
 )
+from tests.tiers import first_of
 from ullage.errors import BadKey, ProviderError
 from ullage.events import ToolStarted, TurnEnded
 from ullage.runtime.agent import Agent
@@ -63,11 +64,11 @@ def troubled(*faults: dict[str, Any], **more: Any) -> Scenario:
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 CUTS = (1, 200, 420, 700, 950, 1_200, 1_500, 1_900)
-BREAKS = [("cut", CUTS), ("reset", CUTS)] if THOROUGH else [("cut", CUTS[::2]), ("reset", CUTS[1::2])]
 
 
 @pytest.mark.parametrize(
-    ("kind", "cuts"), [("cut", CUTS), ("reset", CUTS)] if THOROUGH else [("cut", CUTS[::2]), ("reset", CUTS[1::2])]
+    ("kind", "cuts"),
+    first_of([("cut", CUTS), ("reset", CUTS)] if THOROUGH else [("cut", CUTS[::2]), ("reset", CUTS[1::2])]),
 )
 @pytest.mark.parametrize("speaker", [pytest.param(one, id=one.name) for one in FIVE])
 async def test_a_stream_that_breaks_at_any_byte_is_asked_for_again_and_stands_once(

@@ -51,6 +51,7 @@ def test_an_argument_takes_what_the_reader_takes(annotation: str, argument: str)
     assert argument_type(annotation) == argument
 
 
+@pytest.mark.sweep
 def test_a_wrong_key_and_a_wrong_value_fail_under_mypy(tmp_path: Path) -> None:
     snippet = tmp_path / "snippet.py"
     snippet.write_text(SNIPPET, "utf-8")

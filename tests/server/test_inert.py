@@ -15,6 +15,7 @@ from ullage_simulators.scenario import read
 from ullage_simulators.server import Server
 
 from tests.server.served import Api, Local, serving
+from tests.tiers import first_of
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -86,7 +87,7 @@ def ledger(api: Api, session: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[1:]]
 
 
-@pytest.mark.parametrize("cut", range(2, 15))
+@pytest.mark.parametrize("cut", first_of([8, 2, 14, *range(3, 8), *range(9, 14)], 3))
 def test_an_imported_session_runs_nothing_wherever_it_was_cut(cut: int, tmp_path: Path) -> None:
     with running(read({"answers": [{"text": "I only talk."}]})) as simulator:
         store, provider = tmp_path / "s.db", simulator.url("anthropic")

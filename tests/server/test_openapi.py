@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,10 +21,11 @@ from schemathesis.specs.openapi.checks import (
 from ullage_simulators import running
 
 from tests.server.served import Api, Local, script, serving
+from tests.tiers import examples
 from ullage.server.app import HANDLERS
 from ullage.server.openapi import type_schemas
 
-EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "12"))
+EXAMPLES = examples(40)
 """Requests for each operation and kind of path."""
 
 ENDLESS = "follow_events"

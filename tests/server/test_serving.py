@@ -15,6 +15,7 @@ import pytest
 from ullage_simulators import running
 
 from tests.server.served import Api, Process, frames_of, patiently, process, script, serving
+from tests.tiers import first_of
 from ullage.errors import SettingError
 from ullage.events import Event, MessageAdded, Queued, QueueLeft, TurnEnded
 from ullage.server.serving import is_loopback, listener, url_of
@@ -61,7 +62,7 @@ def everything(store: Path, session: str) -> list[Event]:
     return asyncio.run(read())
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", first_of([signal.SIGTERM, signal.SIGINT]))
 def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(tmp_path: Path, how: signal.Signals) -> None:
     store = tmp_path / "s.db"
     with running(script(STORY, delay_s=0.03)) as simulator:
@@ -88,7 +89,7 @@ def test_told_to_end_it_lets_those_go_that_follow_and_the_next_one_goes_on(tmp_p
             assert last_said["parts"][0]["text"] == STORY["text"]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first_of(range(3)))
 def test_killed_under_load_it_loses_nothing_that_was_acknowledged(tmp_path: Path, seed: int) -> None:
     """Several clients send to several sessions while answers stream; the server is killed; another one goes on."""
     store, rng = tmp_path / "s.db", random.Random(seed)

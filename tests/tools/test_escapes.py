@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import first_of
 from tests.tools.escapes import ATTEMPTS, NETWORK, PYTHON, SOCKETS, Attempt, outcome, world_in
 from ullage.tools.processes import ProcessEnd, ProcessSpec, run_command
 from ullage.tools.sandbox import Backend, CommandLimits, Sandbox
@@ -29,6 +30,7 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     return found
 
 
+@pytest.mark.parametrize("backend", first_of(BACKENDS), indirect=True)
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=named)
 async def test_an_attempt_gets_out_only_where_that_is_known(attempt: Attempt, backend: Backend) -> None:
     tried = await outcome(attempt, backend)
