@@ -1,7 +1,7 @@
+from scripts.settings_tables import authority_table, params_table, table
 from tests.house.pages import ROOT
 from ullage.codec.wires import WIRES
 from ullage.runtime.settings import KEYS
-from ullage.runtime.settings_table import authority_table, params_table, table
 
 
 def test_the_documentation_shows_the_table_as_it_is_made() -> None:

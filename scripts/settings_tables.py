@@ -1,8 +1,8 @@
-"""The tables of docs/settings.md and docs/security.md, made from the settings themselves.
+"""Prints the tables of docs/settings.md and docs/security.md, made from the settings themselves.
 
-uv run python -c "from ullage.runtime.settings_table import table; print(table())"
-uv run python -c "from ullage.runtime.settings_table import authority_table; print(authority_table())"
-uv run python -c "from ullage.runtime.settings_table import params_table; print(params_table())"
+    uv run python -m scripts.settings_tables
+
+A test compares the pages with these tables.
 """
 
 from __future__ import annotations
@@ -102,3 +102,7 @@ def _shown(value: object) -> str:
             return f"`{value}`"
         case _:
             return f"`{value!r}`"
+
+
+if __name__ == "__main__":
+    print(table(), authority_table(), params_table(), sep="\n\n")
