@@ -114,4 +114,4 @@ def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
 def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "ullage.toml"
     path.write_bytes(b"\xef\xbb\xbfkeep = 0.5\r\nmax_steps = 3\r\n")
-    assert read_config(path).said == {"keep": 0.5, "max_steps": 3}
+    assert read_config(path).values == {"keep": 0.5, "max_steps": 3}

@@ -23,8 +23,9 @@ from ullage.display.text import Line, Span, printable
 from ullage.errors import CommandRefused, InputError, SettingError
 from ullage.runtime.approvals import MCP
 from ullage.runtime.config_file import FILE, project_config, read_config, read_configs
-from ullage.runtime.narrowing import plain_value, shown
-from ullage.runtime.precedence import Layer, Narrowed, resolve
+from ullage.runtime.layers import Layer
+from ullage.runtime.precedence import Narrowed, resolve
+from ullage.runtime.setting_values import plain_value, shown
 from ullage.runtime.settings import Settings, meaning_of
 from ullage.store.project_answers import ProjectAnswers
 from ullage.tools.call_text import setting_lines, spelled
@@ -122,7 +123,7 @@ def described(request: TrustRequest, screen: Screen, changed: str = "") -> list[
     asks = f"{_name(request.project)} asks for more than harmless settings. {changed}".rstrip()
     lines = _wrapped(asks, width, "warn")
     for one in request.wanted:
-        said = plain_value(request.project.said[one.key])
+        said = plain_value(request.project.values[one.key])
         value = drawn_call(setting_lines(one.key, said), width - 2, screen.encoding)
         lines += [(), *((Span("  "), *line) for line in value)]
         lines += [(Span("      "), *line) for line in _consequence(request, one, width - 6)]
@@ -148,7 +149,7 @@ def _consequence(request: TrustRequest, one: Narrowed, width: int) -> list[Line]
 
 def _unasked(request: TrustRequest) -> str:
     """Which tools the file's ``approve`` would no longer ask about, as a sentence; empty where there are none."""
-    listed = cast(Sequence[str], request.project.said["approve"])
+    listed = cast(Sequence[str], request.project.values["approve"])
     lost = [name for name in request.without.approve if name not in listed]
     names = ["tools of MCP servers" if name == MCP else spelled(name) for name in lost]
     if not listed:

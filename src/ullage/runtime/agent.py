@@ -35,8 +35,9 @@ from ullage.messages import SystemBlock, clean_text
 from ullage.runtime.authority import is_hidden
 from ullage.runtime.config_file import read_configs, remember_trusted
 from ullage.runtime.hooks import Hook
+from ullage.runtime.layers import Layer
 from ullage.runtime.outcome import Result
-from ullage.runtime.precedence import Layer, Resolved, resolve
+from ullage.runtime.precedence import Resolved, resolve
 from ullage.runtime.sandboxing import confined_server, sandbox_of, warnings_of
 from ullage.runtime.session import MessageInput, Session
 from ullage.runtime.session_runtime import AgentRuntime

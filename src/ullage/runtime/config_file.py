@@ -16,7 +16,8 @@ from ullage.directories import data_directory
 from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.models.providers import Provider
-from ullage.runtime.precedence import Layer, Resolved, checked, is_inside
+from ullage.runtime.layers import Layer, is_inside, read_layer
+from ullage.runtime.precedence import Resolved
 from ullage.runtime.toml_lines import is_too_deep
 from ullage.store.project_answers import ProjectAnswers
 
@@ -119,14 +120,14 @@ def read_config(path: Path, *, place: Literal["user file", "project file"] = "us
     if is_too_deep(text):
         raise SettingError(f"{path} nests brackets deeper than {TOML_DEPTH} levels. Make it flatter.")
     try:
-        said = tomllib.loads(text)
+        values = tomllib.loads(text)
     except ValueError as problem:  # TOML's own error is one, and so is that of a number with thousands of digits
         at = f", line {text.count(chr(10)) + 1}" if "end of document" in str(problem) else ""
         raise SettingError(f"{path}{at}: this is no TOML: {problem}. Correct it there.") from problem
-    if value_excess(said, most=TOML_DEPTH):
+    if value_excess(values, most=TOML_DEPTH):
         raise SettingError(f"{path} nests tables deeper than {TOML_DEPTH} levels. Make it flatter.")
     digest = sha256(data).hexdigest()
-    return checked(Layer(place=place, said=said, path=path.absolute(), text=text, digest=digest))
+    return read_layer(Layer(place=place, values=values, path=path.absolute(), text=text, digest=digest))
 
 
 def user_endpoints(environment: Mapping[str, str] | None = None) -> Mapping[str, Provider]:
@@ -135,7 +136,7 @@ def user_endpoints(environment: Mapping[str, str] | None = None) -> Mapping[str,
     ``ullage.Meter`` takes them, as ``Meter("lab:qwen3", endpoints=ullage.user_endpoints())``; an ``Agent`` has them.
     """
     path = user_config(os.environ if environment is None else environment)
-    return cast(Mapping[str, Provider], read_config(path).said.get("endpoints", {})) if path.is_file() else {}
+    return cast(Mapping[str, Provider], read_config(path).values.get("endpoints", {})) if path.is_file() else {}
 
 
 def _are_same(one: Path, other: Path) -> bool:

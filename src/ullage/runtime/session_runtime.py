@@ -40,8 +40,9 @@ from ullage.messages import (
 )
 from ullage.meter.reading import Reading
 from ullage.runtime.hooks import Hook
+from ullage.runtime.layers import Layer
 from ullage.runtime.ledger import Ledger
-from ullage.runtime.precedence import Layer, Resolved, check_values, left_out, refuse_beyond, resolve
+from ullage.runtime.precedence import Resolved, check_values, left_out, refuse_beyond, resolve
 from ullage.runtime.session_requests import SessionRequests
 from ullage.runtime.settings import Settings
 from ullage.runtime.status import reading_event

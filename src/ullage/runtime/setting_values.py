@@ -6,6 +6,7 @@ A value that can't be is a ``ValueError`` whose text says what can, as the end o
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -296,6 +297,25 @@ def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str
             found.append(here)
         found.extend(literal_secrets(value, here))
     return found
+
+
+def shown(value: object) -> str:
+    """A value on one line, whole, with everything that is not plain ASCII escaped."""
+    return json.dumps(plain_value(value))
+
+
+def plain_value(value: object) -> object:
+    """A value as JSON has it."""
+    return _without_empty(msgspec.to_builtins(value, enc_hook=str))
+
+
+def _without_empty(value: object) -> object:
+    """MCP servers have a field for everything; what is empty says nothing."""
+    if isinstance(value, dict) and {"command", "url", "enabled"} <= value.keys():
+        return {name: one for name, one in value.items() if one not in ("", [], {}, True)}
+    if isinstance(value, dict):
+        return {name: _without_empty(one) for name, one in value.items()}
+    return value
 
 
 def _number(given: object) -> float | int | None:

@@ -1,0 +1,139 @@
+"""A layer is what one place sets: arguments, a session, a file or the environment. Its values are checked here.
+
+Nothing is read from disk but links, to see whether one directory is inside another.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from ullage.errors import SettingError
+from ullage.runtime.setting_values import is_secret_name, literal_secrets
+from ullage.runtime.settings import KEYS, Place, environment_name, nearest, read_value
+from ullage.runtime.toml_lines import line_of
+
+NO_SETTINGS: Final = frozenset({"ULLAGE_DATA", "ULLAGE_CONFIG", "ULLAGE_API_KEY", "ULLAGE_RECORDINGS", "ULLAGE_TOKEN"})
+"""Variables that are read elsewhere: directories, a file, a key, a server's token."""
+
+TABLES: Final = ("params", "mcp", "models", "endpoints")
+"""Settings whose entries are looked up one by one."""
+
+_TYPO: Final = 0.8  # an unknown ULLAGE_… variable is ignored; one that resembles a setting this much is an error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """What one place sets. ``path`` and ``text`` are a file's, for messages and for directories relative to it."""
+
+    place: Place
+    values: Mapping[str, object]
+    path: Path | None = None
+    text: str = field(default="", repr=False)
+    is_agreed: bool = False
+    """Of a project's file: the user has seen its content and agreed to it."""
+    needs_answer: bool = False
+    """Of a project's file: sessions have worked in its directory, so that a trusted directory is not enough."""
+    digest: str = ""
+    """Of a file: identifies its content."""
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether the operator set it: an argument, the user's own file or the environment."""
+        return self.place not in ("session", "project file")
+
+    def where(self, *key: str) -> str:
+        """The place as text, with the line of a key for a file: ``/home/me/ullage.toml, line 3``."""
+        if self.path is not None:
+            line = line_of(self.text, key) if key and self.text else None
+            return str(self.path) if line is None else f"{self.path}, line {line}"
+        if self.place == "environment" and key:
+            return environment_name(key[0])
+        return self.place
+
+
+def read_layer(layer: Layer) -> Layer:
+    """The layer with every value read. Raises ``SettingError`` that names the place."""
+    read: dict[str, object] = {}
+    for key, given in layer.values.items():
+        if key not in KEYS:
+            raise SettingError(f"{layer.where(key)}: {_unknown(key)}")
+        try:
+            value = read_value(key, given)
+        except SettingError as problem:
+            raise SettingError(f"{layer.where(*_path_of_problem(key, given))}: {problem}") from problem
+        if layer.path is not None and isinstance(value, Path):
+            value = layer.path.parent / value
+        if layer.path is not None and key == "trusted":
+            value = tuple(layer.path.parent / directory for directory in value)
+        if key in TABLES and layer.place != "argument":
+            _refuse_secrets(key, value, layer)
+        read[key] = value
+    return replace(layer, values=read)
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """The settings that the environment's variables set. Raises ``SettingError``."""
+    values: dict[str, object] = {}
+    for name, value in environment.items():
+        if not name.startswith("ULLAGE_") or name in NO_SETTINGS or not value.strip():
+            continue
+        key = name.removeprefix("ULLAGE_").lower()
+        if key in KEYS:
+            if not environment_name(key):
+                raise SettingError(f"{name}: {key} is a table, which no variable can hold. Set it in ullage.toml.")
+            values[key] = value
+        elif alike := difflib.get_close_matches(key, KEYS, n=1, cutoff=_TYPO):
+            meant = f"ULLAGE_{alike[0].upper()}"
+            raise SettingError(f"The environment sets {name}, which is no setting. Did you mean {meant!r}?")
+    return read_layer(Layer(place="environment", values=values))
+
+
+def is_inside(directory: Path, places: Iterable[Path]) -> bool:
+    """Whether a directory is one of these or lies below one, wherever links lead."""
+    real = directory.resolve()
+    return any(real.is_relative_to(place.resolve()) for place in places)
+
+
+def _unknown(key: str) -> str:
+    if is_secret_name(key):
+        return (
+            f"{key!r} is no setting: keys come from the environment alone, so that none lies in a file or a session. "
+            "Remove it, and set the provider's variable, such as ANTHROPIC_API_KEY."
+        )
+    return f"there is no setting {key!r}.{nearest(key, KEYS)}"
+
+
+def _refuse_secrets(key: str, table: object, layer: Layer) -> None:
+    instead = "Remove it."
+    if key == "mcp":
+        instead = 'Write "${NAME}" for a variable of the environment.'
+    for path in literal_secrets(table, (key,)):
+        raise SettingError(
+            f"{layer.where(*path)}: {'.'.join(path)} holds a secret, and none may lie in a file or a session. {instead}"
+        )
+
+
+def _path_of_problem(key: str, value: object) -> tuple[str, ...]:
+    """The key whose value is wrong, or the first entry of its table that is wrong by itself."""
+    if not isinstance(value, Mapping) or key not in TABLES:
+        return (key,)
+    for name, entry in value.items():
+        if key == "models" and isinstance(entry, Mapping):
+            for inner in entry:
+                if not _is_valid(key, {name: {inner: entry[inner]}}):
+                    return (key, name, inner)
+        elif not _is_valid(key, {name: entry}):
+            return (key, name)
+    return (key,)
+
+
+def _is_valid(key: str, value: object) -> bool:
+    try:
+        read_value(key, value)
+    except SettingError:
+        return False
+    return True
