@@ -25,7 +25,7 @@ from msgspec.structs import asdict, replace
 
 from tests.codec import histories, sessions
 from ullage.codec.blocks import CacheMarks, Encoded, Options
-from ullage.codec.repair_notes import Repair
+from ullage.codec.repair_parts import Repair
 from ullage.messages import (
     FilePart,
     ImagePart,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.codec.histories import broken_request
 from ullage.codec.history import encode, encode_count
 from ullage.codec.repair import repair
-from ullage.codec.repair_reasoning import NO_REASONING
+from ullage.codec.repair_parts import NO_REASONING
 from ullage.messages import ReasoningPart
 from ullage.reasoning import ReasoningPolicy, need_for
 

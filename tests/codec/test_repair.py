@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from tests.codec.histories import TARGETS, broken_request, data, objections
 from tests.tiers import examples
 from ullage.codec.repair import Repairing, is_plain, repair
-from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_reasoning import sound_parts
+from ullage.codec.repair_parts import Notes, sound_parts
 from ullage.codec.wires import target_of
 from ullage.messages import (
     Message,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.codec.histories import data
 from tests.codec.test_repair import call, request, user
 from ullage.codec.repair import repair
-from ullage.codec.repair_reasoning import NO_REASONING, NO_SIGNATURE
+from ullage.codec.repair_parts import NO_REASONING, NO_SIGNATURE
 from ullage.messages import Message, Part, ProviderItem, ReasoningPart, TextPart, ToolCallPart
 from ullage.reasoning import ReasoningPolicy
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ullage.codec.repair import repair
-from ullage.codec.repair_thinking import ToolLoop
+from ullage.codec.repair import ToolLoop, repair
 from ullage.messages import Message, ProviderData, ReasoningPart, Request, TextPart, ToolCallPart, ToolResultPart
 
 ENABLED = {"max_tokens": 9_000, "thinking": {"type": "enabled", "budget_tokens": 2_000}}

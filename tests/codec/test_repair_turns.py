@@ -1,9 +1,8 @@
 """Stand-ins where a wire asks for a speaker that the history lacks."""
 
 from tests.codec.test_repair import call, request, result, user
-from ullage.codec.repair import repair
-from ullage.codec.repair_notes import Notes
-from ullage.codec.repair_turns import continued, is_paused
+from ullage.codec.repair import continued, is_paused, repair
+from ullage.codec.repair_parts import Notes
 from ullage.codec.wires import target_of
 from ullage.messages import Message, ProviderItem, TextPart
 

@@ -20,7 +20,7 @@ from ullage.codec.blocks import PLAIN, Encoded, Options
 from ullage.codec.decode import decoder_for
 from ullage.codec.history import encode
 from ullage.codec.repair import Repaired, repair
-from ullage.codec.repair_names import own_name
+from ullage.codec.repair_calls import own_name
 from ullage.codec.stream import Answer, ServerEvent
 from ullage.messages import Message, Request, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.wire.sse import EventReader

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ullage.codec import foreign, raw
-from ullage.codec.repair_content import sound_arguments
+from ullage.codec.repair_parts import sound_arguments
 from ullage.encoding import decode_event
 from ullage.errors import UllageError
 from ullage.meter.meter import Meter

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.codec.foreign import as_plain
-from ullage.codec.naming import Namer
-from ullage.codec.parts import PartMaker, as_text
+from ullage.codec.parts import Namer, PartMaker, as_text
 from ullage.codec.wire import Wire
 from ullage.codec.wires import WIRES, wire_named
 from ullage.errors import InvalidRequest

@@ -9,10 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.bounds import json_excess
-from ullage.codec.frames import damaged, read_frame
-from ullage.codec.naming import Namer
-from ullage.codec.parts import PartMaker, opaque_size, readable
-from ullage.codec.raw import is_dense, parse, parse_object, written
+from ullage.codec.parts import Namer, PartMaker, opaque_size, readable
+from ullage.codec.raw import damaged, is_dense, parse, parse_object, read_frame, written
 from ullage.codec.rules import Dialect
 from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, TextDelta
 from ullage.codec.usage import read_usage, stream_usage

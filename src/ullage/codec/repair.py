@@ -18,16 +18,22 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ullage.codec.repair_content import clean_json, cleaned, is_clean
-from ullage.codec.repair_names import LegalMessages, legal_tools
-from ullage.codec.repair_notes import Notes, Repair
-from ullage.codec.repair_pairs import Pairing
-from ullage.codec.repair_reasoning import sound_parts
-from ullage.codec.repair_thinking import ToolLoop, thinking_in
-from ullage.codec.repair_turns import BEGIN, add_stand_in, close, continued
+from ullage.codec.repair_calls import LegalMessages, Pairing, legal_tools
+from ullage.codec.repair_parts import Notes, Repair, clean_json, cleaned, is_clean, sound_parts
 from ullage.codec.rules import Target
 from ullage.codec.wires import target_of
-from ullage.messages import Message, Request, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
+from ullage.messages import (
+    Message,
+    ProviderItem,
+    ReasoningPart,
+    Request,
+    Role,
+    SystemBlock,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+)
 from ullage.reasoning import ReasoningPolicy, SentReasoning
 
 __all__ = ["EVERYTHING", "Repair", "Repaired", "Repairing", "is_plain", "repair"]
@@ -170,7 +176,7 @@ def _sound_message(
 ) -> Message | None:
     """A message as it can be sent, judged by itself; itself where it is in order, ``None`` where nothing is left.
 
-    ``sent`` and ``stored`` are those of ``codec.repair_reasoning.sound_parts``.
+    ``sent`` and ``stored`` are those of ``codec.repair_parts.sound_parts``.
     """
     if is_plain(message, target):
         return message
@@ -224,3 +230,111 @@ def _is_sound_result(part: object, target: Target) -> bool:
     if type(part) is not ToolResultPart or part.provider is not None:
         return False
     return all(_is_sound_text(one, target) for one in part.content)
+
+
+GO_ON: Final = "Go on."
+BEGIN: Final = "Begin."
+NOTED: Final = "Noted."
+
+
+def continued(
+    previous: Message | None, messages: Sequence[Message], target: Target, notes: Notes, *, chained: bool
+) -> list[Message]:
+    """The messages as they stand behind ``previous``, with stand-ins between them and none at their end."""
+    made: list[Message] = []
+    for message in messages:
+        if previous is None:
+            if message.role == "assistant" and target.user_first and not chained:
+                add_stand_in(made, message.id, "user", BEGIN, notes)
+        elif message.role == "assistant" and previous.role == "assistant":
+            if target.alternates and not is_paused(previous):
+                add_stand_in(made, previous.id, "user", GO_ON, notes)
+        elif message.role in ("user", "system") and previous.role == "tool" and target.answer_after_tools:
+            add_stand_in(made, previous.id, "assistant", NOTED, notes)
+        made.append(message)
+        previous = message
+    return made
+
+
+def close(made: list[Message], target: Target, notes: Notes) -> bool:
+    """Alter the end of the messages in place, where the target would not go on from it; whether that was so."""
+    if not made or made[-1].role != "assistant":
+        return False
+    if target.user_last:
+        if is_paused(made[-1]):
+            return False
+        add_stand_in(made, made[-1].id, "user", GO_ON, notes)
+        return True
+    if target.space_at_end:
+        return False
+    last = made[-1]
+    made[-1] = _trimmed(last, notes)
+    return made[-1] is not last
+
+
+def _trimmed(message: Message, notes: Notes) -> Message:
+    """An answer to be continued, without white space at its end: ``final assistant content cannot end with trailing
+    whitespace`` (https://platform.claude.com/docs/en/build-with-claude/prompt-engineering/prefill-claudes-response)."""
+    last = message.parts[-1]
+    if not isinstance(last, TextPart) or not last.text[-1:].isspace():
+        return message
+    notes.add("text", message.id, last.id, "white space at the end of the last answer left out")
+    return replace(message, parts=(*message.parts[:-1], replace(last, text=last.text.rstrip())))
+
+
+def is_paused(message: Message) -> bool:
+    """Whether the provider stopped in the middle of a loop of its own and wants the answer back as it is."""
+    return bool(message.parts) and isinstance(message.parts[-1], ProviderItem)
+
+
+def add_stand_in(made: list[Message], beside: str, role: Role, text: str, notes: Notes) -> None:
+    """Put a message that the history does not have behind those that were made."""
+    name = f"{beside}.{role}"
+    notes.add("stand_in_message", name, "", f"the wire asks for a message of the {role} here")
+    made.append(Message(id=name, role=role, origin="injected", parts=(TextPart(id=f"{name}.text", text=text),)))
+
+
+def thinking_in(params: Mapping[str, object], begun: Message | None, target: Target, notes: Notes) -> dict[str, object]:
+    """The parameters, thinking switched off where this wire refuses it: for a loop that began without thinking.
+
+    ``begun`` is the answer that began the tool loop which the request goes on with; ``None`` where it begins a turn.
+    With thinking ``enabled`` that answer has to start with its thinking block, or thinking has to be disabled, as the
+    refusal itself says (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks).
+    Where the answer is another model's, or its thinking was lost, the rest of the turn goes without; the next turn
+    thinks again. Adaptive thinking asks for nothing.
+    """
+    if begun is None or not _is_asked_for(params, target) or isinstance(begun.parts[0], ReasoningPart):
+        return dict(params)
+    notes.add("thinking_off", begun.id, "", "thinking switched off: this tool loop began without it")
+    return {**params, "thinking": {"type": "disabled"}}
+
+
+def _is_asked_for(params: Mapping[str, object], target: Target) -> bool:
+    given = params.get("thinking")
+    return target.thinking_from_begin and isinstance(given, Mapping) and given.get("type") == "enabled"
+
+
+class ToolLoop:
+    """Which answer began the tool loop that a history ends in. The history may come in pieces.
+
+    Results and user messages that stand together are one message of the user, and go on with the loop.
+    """
+
+    def __init__(self) -> None:
+        self._first: Message | None = None
+        self._goes_on = False  # whether a result came since the last answer
+
+    def add(self, messages: Sequence[Message]) -> None:
+        """The next messages, as they are sent."""
+        for message in messages:
+            if message.role != "assistant":
+                self._goes_on = self._goes_on or message.role == "tool"
+                continue
+            if self._first is None or not self._goes_on:
+                self._first = message
+            self._goes_on = False
+
+    @property
+    def begun_by(self) -> Message | None:
+        """The answer; ``None`` where the history ends in no loop, so that a request begins a turn."""
+        return self._first if self._goes_on else None

@@ -13,7 +13,7 @@ T = TypeVar("T")
 _COLLECTIONS: Final = frozenset({dict, list, set, Counter})
 """Other kinds of them remember what they have counted; that is shared."""
 
-_ROOMS: Final = ("ullage.importers.", "ullage.meter.", "ullage.codec.naming", "ullage.codec.parts")
+_ROOMS: Final = ("ullage.importers.", "ullage.meter.", "ullage.codec.parts")
 _COUNTING: Final = ("ullage.meter.cost", "ullage.meter.forecast")
 """The rooms whose objects say how far a log was read, but for those that count texts: to them it is all the same."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ullage.codec.naming import Namer
-from ullage.codec.parts import PartMaker
+from ullage.codec.parts import Namer, PartMaker
 from ullage.codec.wires import WIRES
 from ullage.messages import Part, TextPart, ToolResultPart
 

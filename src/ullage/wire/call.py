@@ -29,7 +29,7 @@ from ullage.codec.foreign import parse_json
 from ullage.codec.history import History, encode_count
 from ullage.codec.problems import problem_in_body
 from ullage.codec.repair import EVERYTHING, Repaired, repair
-from ullage.codec.repair_names import own_name
+from ullage.codec.repair_calls import own_name
 from ullage.codec.stream import Answer, CallDelta, PartDone, StreamEvent, StreamFailed, UsageSeen
 from ullage.envelope import EMPTY_EVENTS, ERROR_BODY_BYTES, LOADING_S
 from ullage.errors import LimitExceeded, ModelLoading, ProviderError, RequestRejected, ServerError, Unreachable

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ullage.codec.foreign import parse_json
 from ullage.codec.problems import read_problem, strike_keys
 from ullage.codec.repair import EVERYTHING, repair
-from ullage.codec.repair_names import own_name
+from ullage.codec.repair_calls import own_name
 from ullage.codec.stream import (
     Answer,
     CallDelta,

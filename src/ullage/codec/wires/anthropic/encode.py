@@ -17,17 +17,20 @@ from ullage.codec.blocks import (
     Blocks,
     CacheMarks,
     Encoded,
+    Held,
     MessageWriter,
     Options,
     Sending,
     drop,
     is_whole,
     json_object,
+    locate,
     merged,
+    named_text,
     nested,
+    stand_in,
     wire_message,
 )
-from ullage.codec.media import Held, locate, named_text, stand_in
 from ullage.codec.wires.anthropic.rules import PARAMS
 from ullage.messages import (
     FilePart,

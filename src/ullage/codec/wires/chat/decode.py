@@ -20,7 +20,6 @@ import msgspec
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.raw import fields_of, get_list, get_object, get_text, written
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
-from ullage.codec.wires.chat.details import merge_details
 from ullage.errors import ProviderError
 
 _STOPS: Final[dict[str, Stop]] = {
@@ -352,3 +351,33 @@ def _first_choice(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _usage_bytes(data: bytes) -> msgspec.Raw | None:
     return fields_of(data).get("usage")
+
+
+_GROWING = ("text", "summary", "data")
+
+
+def merge_details(held: list[dict[str, Any]], pieces: list[dict[str, Any]]) -> None:
+    """Adds the pieces to the details held so far. A piece that fits the last detail makes it longer."""
+    for piece in pieces:
+        last = held[-1] if held else None
+        if last is not None and _is_same(last, piece):
+            _extend(last, piece)
+        else:
+            held.append(dict(piece))
+
+
+def _is_same(detail: dict[str, Any], piece: dict[str, Any]) -> bool:
+    if detail.get("type") != piece.get("type") or detail.get("index") != piece.get("index"):
+        return False
+    if detail.get("index") is None and piece.get("type") == "reasoning.encrypted":
+        return False
+    return not (detail.get("id") and piece.get("id") and detail["id"] != piece["id"])
+
+
+def _extend(detail: dict[str, Any], piece: dict[str, Any]) -> None:
+    for key, value in piece.items():
+        before = detail.get(key)
+        if key in _GROWING and isinstance(before, str) and isinstance(value, str):
+            detail[key] = before + value
+        elif value is not None:
+            detail[key] = value

@@ -18,16 +18,19 @@ from ullage.codec.blocks import (
     Blocks,
     CacheMarks,
     Encoded,
+    Held,
     MessageWriter,
     Options,
     Sending,
     json_object,
+    locate,
     merged,
+    named_text,
     nested,
     result_ids,
+    stand_in,
     wire_message,
 )
-from ullage.codec.media import Held, locate, named_text, stand_in
 from ullage.codec.raw import parse
 from ullage.codec.wires.gemini.rules import PARAMS
 from ullage.messages import (

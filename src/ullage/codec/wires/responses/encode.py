@@ -22,12 +22,14 @@ from ullage.codec.blocks import (
     drop,
     is_true,
     is_whole,
+    locate,
     merged,
+    named_text,
     nested,
     result_ids,
+    stand_in,
     text_in,
 )
-from ullage.codec.media import locate, named_text, stand_in
 from ullage.codec.wires.responses.rules import PARAMS
 from ullage.messages import (
     FilePart,

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from tests.codec.histories import data
-from ullage.codec.repair_content import UNREADABLE_ARGUMENTS, fields_of, sound_arguments, sound_part
-from ullage.codec.repair_notes import Notes
+from ullage.codec.repair_parts import UNREADABLE_ARGUMENTS, Notes, Repair, fields_of, sound_arguments, sound_part
 from ullage.codec.rules import Target
 from ullage.codec.wires import target_of
 from ullage.messages import (
@@ -107,3 +106,10 @@ def test_data_that_no_strict_reader_takes_is_none() -> None:
 def test_images_pass() -> None:
     image = ImagePart(id="i", mime="image/png", source="https://example.com/a.png")
     assert sound(image) is image
+
+
+def test_notes_keep_the_order_they_were_made_in() -> None:
+    notes = Notes()
+    notes.add("text", "m", "p", "made valid")
+    notes.add("empty", "m", "", "left out")
+    assert notes.repairs == [Repair("text", "m", "p", "made valid"), Repair("empty", "m", "", "left out")]
