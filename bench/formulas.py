@@ -7,7 +7,7 @@ from typing import Final
 
 from ullage.cli import recorded
 from ullage.cli.recorded import RecordedRow
-from ullage.tokens.heuristics import GeminiCliCounter
+from ullage.tokens.text import GeminiCliCounter
 
 Formula = Callable[[RecordedRow], float | None]
 """The predicted input of a row's call; ``None`` where the row does not hold what the formula needs."""

@@ -9,7 +9,7 @@ from ullage.cli.calibration import known, listed
 from ullage.display.text import plain
 from ullage.store.calibration import FILE, CalibrationStore
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.observation import Observation
+from ullage.tokens.regression import Observation
 
 TAUGHT = {"offset", "offset_user", "ratio", "n", "error_before_percent", "error_after_percent"}
 

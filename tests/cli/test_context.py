@@ -15,7 +15,7 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.calibration import FILE, CalibrationStore
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.observation import Observation
+from ullage.tokens.regression import Observation
 
 PROMISED = {
     "snapshot_id", "model", "window", "input_limit", "compaction_point", "used", "reserve", "free", "rows", "basis",

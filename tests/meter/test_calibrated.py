@@ -4,7 +4,7 @@ from tests.meter.session import answer, result, said, usage
 from ullage import Meter
 from ullage.events import Calibrated, CallEnded, CallStarted, Event, MessageAdded, SessionStarted
 from ullage.tokens.calibration import Calibration
-from ullage.tokens.observation import Observation
+from ullage.tokens.regression import Observation
 
 STARTED = SessionStarted(model="claude-haiku-4-5", wire="messages", provider="anthropic")
 

@@ -28,7 +28,7 @@ from ullage.reasoning import Maker, rule_for
 from ullage.tokens import constants
 from ullage.tokens.calibration import Learnt, learn
 from ullage.tokens.families import PLAIN, Family, family_for
-from ullage.tokens.observation import Observation
+from ullage.tokens.regression import Observation
 from ullage.tokens.text import TextCounter, counter_for
 
 WORDS = counter_for(lambda text: float(len(text.split())))

@@ -41,19 +41,19 @@ def learnt(source: str, **limits: int) -> LimitLearnt:
 
 def test_an_unknown_window_is_said_and_nothing_is_made_of_it() -> None:
     unknown = Limits()
-    assert unknown.known_window == Window(tokens=None, source="unknown")
-    assert (unknown.input_limit, unknown.compaction_point) == (None, None)
+    assert unknown.denominators.window == Window(tokens=None, source="unknown")
+    assert (unknown.denominators.input_limit, unknown.denominators.compaction_point) == (None, None)
 
 
 def test_a_default_window_counts_as_the_users_word_and_only_where_nobody_knows() -> None:
-    assert Limits(default_window=128_000).known_window == Window(tokens=128_000, source="user")
+    assert Limits(default_window=128_000).denominators.window == Window(tokens=128_000, source="user")
     known = Limits(window=Limit(tokens=200_000, source="catalogue"), default_window=128_000)
-    assert known.known_window == Window(tokens=200_000, source="catalogue")
+    assert known.denominators.window == Window(tokens=200_000, source="catalogue")
 
 
 def test_a_better_source_wins_and_a_worse_one_changes_nothing() -> None:
     told = CATALOGUED.learn(learnt("provider", window=128_000))
-    assert told.known_window.tokens == 128_000
+    assert told.denominators.window.tokens == 128_000
     assert told.learn(learnt("error", window=1_000)) == told
 
 
@@ -65,14 +65,14 @@ def test_the_best_source_wins_in_whatever_order_they_come(order: tuple[LimitLear
     known = Limits(window=Limit(tokens=4, source="catalogue"))
     for event in order:
         known = known.learn(event)
-    assert known.known_window == Window(tokens=1, source="user")
+    assert known.denominators.window == Window(tokens=1, source="user")
 
 
 @pytest.mark.parametrize(("older", "newer"), [(8_192, 32_768), (128_000, 130_000)])
 @pytest.mark.parametrize("known", [Limits(), CATALOGUED], ids=["unknown", "catalogued"])
 def test_a_newer_word_of_the_same_source_replaces_the_older(known: Limits, older: int, newer: int) -> None:
     known = known.learn(learnt("provider", window=older)).learn(learnt("provider", window=newer))
-    assert known.known_window.tokens == newer
+    assert known.denominators.window.tokens == newer
 
 
 @pytest.mark.parametrize("source", ["user", "provider"])
@@ -91,8 +91,8 @@ def test_every_limit_an_event_names_is_learnt() -> None:
 
 def test_another_model_forgets_what_was_learnt_but_not_what_the_user_said() -> None:
     learned = CATALOGUED.learn(learnt("provider", window=128_000))
-    assert learned.of_model(None, None, None).known_window.source == "unknown"
-    assert CATALOGUED.with_settings({"window": 5_000}).of_model(100_000, None, None).known_window.tokens == 5_000
+    assert learned.of_model(None, None, None).denominators.window.source == "unknown"
+    assert CATALOGUED.with_settings({"window": 5_000}).of_model(100_000, None, None).denominators.window.tokens == 5_000
 
 
 # -- settings --
@@ -125,58 +125,73 @@ def test_settings_by_name_take_effect_and_none_takes_them_back() -> None:
 
 def test_the_figures_of_a_window_of_200_000() -> None:
     known = Limits(window=window(200_000))
-    assert (known.kept_reserve, known.input_limit, known.compaction_point) == (16_000, 184_000, 160_000)
+    assert (known.denominators.reserve, known.denominators.input_limit, known.denominators.compaction_point) == (
+        16_000,
+        184_000,
+        160_000,
+    )
 
 
 def test_the_reserve_is_at_most_the_models_output_and_a_fifth_of_the_window() -> None:
-    assert Limits().kept_reserve == DEFAULT_RESERVE
-    assert CATALOGUED.kept_reserve == DEFAULT_RESERVE
-    assert Limits(window=window(200_000), max_output=window(8_192)).kept_reserve == 8_192
-    assert Limits().of_model(200_000, None, 4_000).kept_reserve == 4_000
-    assert Limits(window=window(32_000)).kept_reserve == 6_400
-    assert Limits().of_model(10_000, None, None).kept_reserve == 2_000
+    assert Limits().denominators.reserve == DEFAULT_RESERVE
+    assert CATALOGUED.denominators.reserve == DEFAULT_RESERVE
+    assert Limits(window=window(200_000), max_output=window(8_192)).denominators.reserve == 8_192
+    assert Limits().of_model(200_000, None, 4_000).denominators.reserve == 4_000
+    assert Limits(window=window(32_000)).denominators.reserve == 6_400
+    assert Limits().of_model(10_000, None, None).denominators.reserve == 2_000
 
 
 def test_the_users_reserve_is_taken_as_it_is_and_the_input_limit_never_goes_below_zero() -> None:
-    assert Limits(reserve=7).kept_reserve == 7
+    assert Limits(reserve=7).denominators.reserve == 7
     tight = Limits(window=window(8_000), reserve=9_000)
-    assert (tight.kept_reserve, tight.input_limit, tight.compaction_point) == (9_000, 0, 0)
-    assert Limits(reserve=20_000, default_window=10_000).input_limit == 0
+    assert (tight.denominators.reserve, tight.denominators.input_limit, tight.denominators.compaction_point) == (
+        9_000,
+        0,
+        0,
+    )
+    assert Limits(reserve=20_000, default_window=10_000).denominators.input_limit == 0
 
 
 def test_an_input_cap_below_the_window_is_the_input_limit() -> None:
     capped = Limits(window=window(400_000), input_cap=window(272_000))
-    assert (capped.input_limit, capped.compaction_point) == (272_000, 272_000)
-    assert Limits().of_model(200_000, 100_000, None).input_limit == 100_000
+    assert (capped.denominators.input_limit, capped.denominators.compaction_point) == (272_000, 272_000)
+    assert Limits().of_model(200_000, 100_000, None).denominators.input_limit == 100_000
 
 
 def test_an_input_cap_alone_gives_an_input_limit_and_a_compaction_point() -> None:
-    assert Limits(input_cap=window(100_000)).compaction_point == 100_000
-    assert Limits().of_model(None, 90_000, None).compaction_point == 90_000
-    assert Limits().of_model(None, 100_000, None).input_limit == 100_000
+    assert Limits(input_cap=window(100_000)).denominators.compaction_point == 100_000
+    assert Limits().of_model(None, 90_000, None).denominators.compaction_point == 90_000
+    assert Limits().of_model(None, 100_000, None).denominators.input_limit == 100_000
 
 
 def test_compaction_starts_at_the_trigger_but_never_above_the_input_limit() -> None:
-    assert CATALOGUED.compaction_point == int(DEFAULT_TRIGGER * 200_000)
-    assert Limits(window=window(200_000), trigger=1).compaction_point == 184_000
-    assert CATALOGUED.with_settings({"trigger": 10**9}).compaction_point == CATALOGUED.input_limit
+    assert CATALOGUED.denominators.compaction_point == int(DEFAULT_TRIGGER * 200_000)
+    assert Limits(window=window(200_000), trigger=1).denominators.compaction_point == 184_000
+    assert (
+        CATALOGUED.with_settings({"trigger": 10**9}).denominators.compaction_point
+        == CATALOGUED.denominators.input_limit
+    )
 
 
 def test_a_trigger_above_one_is_a_number_of_tokens() -> None:
-    assert Limits(window=window(200_000), trigger=150_000).compaction_point == 150_000
-    assert CATALOGUED.with_settings({"trigger": 1_000}).compaction_point == 1_000
+    assert Limits(window=window(200_000), trigger=150_000).denominators.compaction_point == 150_000
+    assert CATALOGUED.with_settings({"trigger": 1_000}).denominators.compaction_point == 1_000
 
 
 def test_without_auto_nothing_ever_compacts() -> None:
     never = Limits(window=window(200_000), auto=False)
-    assert (never.input_limit, never.compaction_point) == (184_000, None)
-    assert CATALOGUED.with_settings({"auto": False}).compaction_point is None
+    assert (never.denominators.input_limit, never.denominators.compaction_point) == (184_000, None)
+    assert CATALOGUED.with_settings({"auto": False}).denominators.compaction_point is None
 
 
 @given(known=any_limits)
 def test_denominators_keep_their_order(known: Limits) -> None:
-    size, limit, point = known.known_window.tokens, known.input_limit, known.compaction_point
-    assert known.kept_reserve >= 0
+    size, limit, point = (
+        known.denominators.window.tokens,
+        known.denominators.input_limit,
+        known.denominators.compaction_point,
+    )
+    assert known.denominators.reserve >= 0
     if size is not None:
         assert limit is not None
         assert 0 <= limit <= size

@@ -7,7 +7,7 @@ import pytest
 from ullage.errors import UllageError
 from ullage.store.calibration import FILE, CalibrationStore, DamagedStore, UnwritableStore
 from ullage.tokens.calibration import Calibration, Learnt
-from ullage.tokens.observation import Observation
+from ullage.tokens.regression import Observation
 
 SEEN = Observation(content=900, residual=40, actual=5_000, corrected=12, expected=20)
 HAIKU = Calibration().learn("anthropic", "claude-haiku-4-5", SEEN).learn("anthropic", "claude-haiku-4-5", SEEN)

@@ -16,7 +16,7 @@ from ullage.tokens.calibration import (
     calibration_from_json,
     learn,
 )
-from ullage.tokens.observation import Observation, terms
+from ullage.tokens.regression import Observation, terms
 
 
 def seen(content: float, residual: float, **more: object) -> Observation:

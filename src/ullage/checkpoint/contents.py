@@ -29,8 +29,8 @@ def events_of(entries: Iterable[Entry]) -> list[int]:
     """The numbers of the events that hold these entries' contents, in order."""
     numbers: set[int] = set()
     for entry in entries:
-        numbers.add(entry.origin.seq)
-        numbers.update(entry.origin.pruned)
+        numbers.add(entry.facts.origin.seq)
+        numbers.update(entry.facts.origin.pruned)
     return sorted(numbers)
 
 
@@ -38,7 +38,7 @@ def put_contents(entries: Iterable[Entry], events: Sequence[Event]) -> None:
     """Give these entries their contents. Raises ``LedgerError`` where the events are not those of ``events_of``."""
     by_number = {event.seq: event for event in events}
     for entry in entries:
-        entry.content = read_message(entry.origin, by_number)
+        entry.content = read_message(entry.facts.origin, by_number)
 
 
 def read_message(origin: ContentLocation, events: Mapping[int, Event]) -> Message:

@@ -63,7 +63,7 @@ def sizes_of(fold: Fold) -> Sizes:
     for entry in fold.view:
         name = entry.message.id
         if fold.anchor is None:
-            tokens = entry.opening  # nothing was reported yet: the reading counts whole requests, not growth
+            tokens = entry.facts.opening  # nothing was reported yet: the reading counts whole requests, not growth
         else:
             tokens = entry.cost.tokens * (fold.scale_of(entry) if fold.is_anchored(entry) else grown)
         each[name] = max(0.0, tokens + share * in_view.tokens.get(name, 0.0))

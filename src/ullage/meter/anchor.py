@@ -8,6 +8,7 @@ import msgspec
 
 from ullage.messages import Role
 from ullage.meter.cost import NOTHING_COUNTED, TOOL_RESULTS, Added, Counted, MessageCost
+from ullage.meter.reading import Basis
 from ullage.meter.view import Entry
 from ullage.usage import Usage
 
@@ -90,6 +91,19 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Of these tokens, reasoning that is sent back and counted."""
     label: str = ""
     notes: tuple[str, ...] = ()
+
+    def basis(self, call: str) -> Basis:
+        """These terms in whole tokens; what rounding leaves is in ``new``. ``call`` is the anchor's."""
+        last_output, changed, removed = round(self.last_output), round(self.changed), round(-self.removed)
+        return Basis(
+            last_input=self.last_input,
+            last_output=last_output,
+            new=self.tokens - (self.last_input or 0) - last_output - changed - removed,
+            changed=changed,
+            removed=removed,
+            call=call,
+            label=self.label,
+        )
 
 
 class ForecastBasis(NamedTuple):

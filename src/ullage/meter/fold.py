@@ -122,7 +122,7 @@ class Fold(State):
         self.step_ratios = StepRatios()
         self.reasoning = ReasoningInView()
         for entry in entries:
-            self._enter(entry.message, entry.origin)
+            self._enter(entry.message, entry.facts.origin)
         self._count_fixed()
 
     def _count_fixed(self) -> None:
@@ -317,7 +317,7 @@ class Fold(State):
     def _pruned(self, event: Pruned) -> None:
         by_message = self.view.holders(event.parts)
         changed = self._change(
-            (cleared(entry.message, parts, event.notice), entry.origin.after_pruning(self.seq))
+            (cleared(entry.message, parts, event.notice), entry.facts.origin.after_pruning(self.seq))
             for entry, parts in ((self.view.entries[holder], parts) for holder, parts in by_message.items())
         )
         if event.prune:
@@ -381,8 +381,8 @@ class Fold(State):
         self._leave(record.summary, quiet=True)
         for before, after in record.changed:
             now = self.view.entries.get(after.id)
-            if now is not None and now.origin == after.origin:
-                self._exchange(before.message, before.origin)
+            if now is not None and now.facts.origin == after.facts.origin:
+                self._exchange(before.message, before.facts.origin)
         same_anchor = self.anchor is not None and self.anchor.call == record.anchor
         for entry in record.left:
             if same_anchor and self.is_anchored(entry):

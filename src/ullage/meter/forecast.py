@@ -22,7 +22,7 @@ from ullage.tokens.calibration import Calibration, Learnt
 from ullage.tokens.content import text_tokens
 from ullage.tokens.families import PLAIN, Family, family_for
 from ullage.tokens.media import file_tokens, image_tokens, media_rule_for
-from ullage.tokens.observation import Observation
+from ullage.tokens.regression import Observation
 from ullage.tokens.template import PLAIN as PLAIN_TEMPLATE
 from ullage.tokens.template import Template, template_for
 from ullage.tokens.text import TextCounter, counter_for

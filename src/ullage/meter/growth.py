@@ -20,7 +20,7 @@ from ullage.meter.cost import NOTHING_COUNTED, Added, AnswerTokens, Counted, Wid
 from ullage.reasoning import ReasoningRule, SentBack
 from ullage.tokens.calibration import AS_EXPECTED, NOTHING_LEARNT, Learnt, Scales
 from ullage.tokens.families import PLAIN, Family
-from ullage.tokens.observation import terms
+from ullage.tokens.regression import terms
 
 FLOOR: Final = 64
 """OpenAI Responses reports reasoning of o-series and gpt-5 floored to a multiple of this."""

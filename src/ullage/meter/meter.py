@@ -40,9 +40,8 @@ from ullage.events import (
 )
 from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
-from ullage.meter.anchor import Forecast
 from ullage.meter.fold import Fold
-from ullage.meter.reading import Basis, Reading, Row, Used
+from ullage.meter.reading import Reading, Used
 from ullage.meter.rows import PartEstimate
 from ullage.meter.track import Step
 from ullage.meter.window import DEFAULT_TRIGGER, Limit, Limits
@@ -55,7 +54,10 @@ from ullage.usage import Usage
 log = logging.getLogger("ullage.meter")
 
 UNKNOWN_WINDOW = "The window of"
-"""How the note begins that says so, for a display with words of its own."""
+"""How the note on an unknown window begins, for a display with text of its own."""
+
+EXCESS = "Back-calculated messages negative (-%d), estimates of the other rows are too high"
+"""The seeds' warning, logged once a meter where the estimates of the other rows exceed the whole."""
 
 
 class Meter:
@@ -209,38 +211,35 @@ class Meter:
         fold = self._fold
         forecast = fold.forecast()
         window, reserve, input_limit, compaction_point = fold.denominators
-        used = Used(tokens=forecast.tokens, low=forecast.low, high=forecast.high)
+        tokens, low, high = forecast.tokens, forecast.low, forecast.high
+        content = (fold.session, fold.revision, fold.model, tokens, low, high, window.tokens)
+        notes = list(forecast.notes)
+        if window.tokens is None:
+            name = fold.model or "this model"
+            notes.append(f"{UNKNOWN_WINDOW} {name} is unknown: set window=… (or default_window=…).")
+        breakdown = rows.rows_of(fold, forecast)
+        if breakdown.excess:
+            level = logging.DEBUG if self._has_warned else logging.INFO
+            self._has_warned = True
+            log.log(level, EXCESS, breakdown.excess)
         return Reading(
-            snapshot_id=self._snapshot(forecast, window.tokens),
+            snapshot_id=fingerprint.digest(repr(content)),
             session=fold.session,
             seq=fold.seq,
             model=fold.model,
             window=window,
             input_limit=input_limit,
             compaction_point=compaction_point,
-            used=used,
+            used=Used(tokens=tokens, low=low, high=high),
             reserve=reserve,
-            free=None if window.tokens is None else window.tokens - reserve - used.tokens,
-            rows=self._rows(forecast),
-            basis=basis_of(forecast, fold.anchor.call if fold.anchor else ""),
+            free=None if window.tokens is None else window.tokens - reserve - tokens,
+            rows=breakdown.rows,
+            basis=forecast.basis(fold.anchor.call if fold.anchor else ""),
             accuracy=fold.track.accuracy,
             spend=fold.spend,
             compactions=fold.compactions,
-            notes=self._notes(forecast),
+            notes=tuple(notes),
         )
-
-    def _rows(self, forecast: Forecast) -> tuple[Row, ...]:
-        """The breakdown; where its estimates exceed the whole, the seeds' warning is logged, once a meter."""
-        found = rows.rows_of(self._fold, forecast)
-        if found.excess:
-            level = logging.DEBUG if self._has_warned else logging.INFO
-            self._has_warned = True
-            log.log(
-                level,
-                "Back-calculated messages negative (-%d), estimates of the other rows are too high",
-                found.excess,
-            )
-        return found.rows
 
     def should_compact(self) -> bool:
         """True when the upper end of the reading has reached the compaction point."""
@@ -397,19 +396,6 @@ class Meter:
             return message
         return message if fold.since.messages else msgspec.structs.replace(message, call=fold.anchor.call or None)
 
-    def _snapshot(self, forecast: Forecast, window: int | None) -> str:
-        fold = self._fold
-        said = (fold.session, fold.revision, fold.model, forecast.tokens, forecast.low, forecast.high, window)
-        return fingerprint.digest(repr(said))
-
-    def _notes(self, forecast: Forecast) -> tuple[str, ...]:
-        fold = self._fold
-        notes = list(forecast.notes)
-        if fold.denominators.window.tokens is None:
-            name = fold.model or "this model"
-            notes.append(f"{UNKNOWN_WINDOW} {name} is unknown: set window=… (or default_window=…) to say it.")
-        return tuple(notes)
-
     def _log_actual(self) -> None:
         last = self._fold.track.last
         if last is None or last.actual is None or last.error is None or last.error_percent is None:
@@ -430,21 +416,6 @@ class Meter:
                 round(fold.view.tokens),
                 messages / fold.view.tokens,
             )
-
-
-def basis_of(forecast: Forecast, call: str) -> Basis:
-    """The formula's terms in whole tokens; what rounding leaves is in ``new``."""
-    last_input = forecast.last_input
-    last_output, changed, removed = round(forecast.last_output), round(forecast.changed), round(-forecast.removed)
-    return Basis(
-        last_input=last_input,
-        last_output=last_output,
-        new=forecast.tokens - (last_input or 0) - last_output - changed - removed,
-        changed=changed,
-        removed=removed,
-        call=call,
-        label=forecast.label,
-    )
 
 
 def same_content(one: Message, other: Message) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from ullage.errors import LedgerError
 from ullage.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter import fingerprint
-from ullage.meter.cost import TOOL_RESULTS, MessageCost
+from ullage.meter.cost import TOOL_RESULTS, MessageCost, PartCost
 from ullage.meter.reading import Source
 
 
@@ -90,20 +90,12 @@ class Entry:
         return self.facts.cost
 
     @property
-    def opening(self) -> float:
-        return self.facts.opening
-
-    @property
     def role(self) -> Role:
         return self.facts.role
 
     @property
     def call(self) -> str:
         return self.facts.call
-
-    @property
-    def origin(self) -> ContentLocation:
-        return self.facts.origin
 
 
 DERIVED: Final = {"derived": True}
@@ -157,12 +149,10 @@ class View:
     def add(self, message: Message, cost: MessageCost, *, opening: float, origin: ContentLocation) -> Entry:
         """Put a message at the end."""
         self.orders += 1
-        entry = _entry_of(message, cost, self.orders, opening=opening, origin=origin)
-        self.entries[message.id] = self.recent[message.id] = entry
+        entry = self._enter(message, Facts(message.role, message.call or "", origin, opening, cost), self.orders)
+        self.recent[message.id] = entry
         if self.rolled is not None:
             self.rolled = fingerprint.roll(self.rolled, message)
-        self._learn_names(message)
-        self._count(entry, 1)
         return entry
 
     def replace(
@@ -171,20 +161,25 @@ class View:
         """Put a message in the place of the one with its id."""
         old = self.entries[message.id]
         self._count(old, -1)
+        order = old.order
         if not keep_order:
             self.orders += 1
-        order = old.order if keep_order else self.orders
-        entry = _entry_of(message, cost, order, opening=opening, origin=origin)
-        self.entries[message.id] = entry
+            order = self.orders
+        entry = self._enter(message, Facts(message.role, message.call or "", origin, opening, cost), order)
         if not keep_order or message.id in self.recent:
             self.recent[message.id] = entry
         self.rolled = None
-        self._learn_names(message)
+        return entry
+
+    def _enter(self, message: Message, facts: Facts, order: int) -> Entry:
+        entry = self.entries[message.id] = Entry(message.id, order, facts, message)
+        for part in message.of_type(ToolCallPart):
+            self.tool_names[part.call_id] = part.name
         self._count(entry, 1)
         return entry
 
     def remove(self, message_id: str) -> Entry | None:
-        """Take a message out; ``None`` when it is not in view."""
+        """Take a message out; ``None`` for one that is not in view."""
         entry = self.entries.pop(message_id, None)
         self.recent.pop(message_id, None)
         if entry is not None:
@@ -193,7 +188,7 @@ class View:
         return entry
 
     def arrange(self, ids: Iterable[str]) -> None:
-        """Bring the entries into this order; ids that are not in view are passed over, the others follow."""
+        """Bring the entries into this order; ids that are not in view are ignored, the other entries follow."""
         first = {each: self.entries[each] for each in ids if each in self.entries}
         self.entries = first | {each: entry for each, entry in self.entries.items() if each not in first}
         self.rolled = None
@@ -209,40 +204,32 @@ class View:
         self.recent = {each: entry for each, entry in self.recent.items() if entry.order > order}
         return list(self.recent.values())
 
-    def _learn_names(self, message: Message) -> None:
-        for part in message.of_type(ToolCallPart):
-            self.tool_names[part.call_id] = part.name
-
     def _count(self, entry: Entry, sign: int) -> None:
         cost = entry.cost
         self.tokens += sign * cost.tokens
-        self.opening += sign * entry.opening
+        self.opening += sign * entry.facts.opening
         self.media += sign * cost.added.media
         for part in cost.parts:
             names = self.rows.setdefault(part.row, {})
             names[part.name] = names.get(part.name, 0.0) + sign * part.tokens
             self.touched.add(part.row)
-        self.results += sign * len(_results_of(entry))
+            if _is_result(part):
+                self.results += sign
 
     def holders(self, parts: Iterable[str]) -> dict[str, set[str]]:
         """By message in view, which of these tool results it holds. Goes through the view once."""
         wanted = set(parts)
         found: dict[str, set[str]] = {}
         for entry in self:
-            held = wanted.intersection(_results_of(entry))
+            held = {part.id for part in entry.cost.parts if _is_result(part) and part.id in wanted}
             if held:
                 found[entry.id] = held
         return found
 
 
-def _entry_of(message: Message, cost: MessageCost, order: int, *, opening: float, origin: ContentLocation) -> Entry:
-    facts = Facts(message.role, message.call or "", origin, opening, cost)
-    return Entry(message.id, order, facts, message)
-
-
-def _results_of(entry: Entry) -> list[str]:
-    """Ids of the tool results that a message holds. Other parts of a tool's message have no name."""
-    return [part.id for part in entry.cost.parts if part.row == TOOL_RESULTS and part.name]
+def _is_result(part: PartCost) -> bool:
+    """Whether it is a tool's result. Other parts of a tool's message have no name."""
+    return part.row == TOOL_RESULTS and bool(part.name)
 
 
 # -- undoing --

@@ -1,6 +1,6 @@
 """Named denominators: whose limit counts, and where compaction starts.
 
-Precedence: user > provider at run time > an error that named it > catalogue > unknown, which is said, not guessed.
+Precedence: user > provider at run time > an error that named it > catalogue > unknown, which is shown as such.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ DEFAULT_RESERVE = 16_000
 RESERVE_SHARE = 5
 """The default reserve takes at most this part (a fifth) of the window."""
 
+_SETTINGS = ("window", "default_window", "reserve", "trigger", "auto")
+
 _RANK: dict[WindowSource, int] = {"user": 4, "provider": 3, "error": 2, "catalogue": 1, "unknown": 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """One number and who said it."""
+    """One number and its source."""
 
     tokens: int
     source: WindowSource
 
     def beats(self, other: Limit | None) -> bool:
-        """Whether this one is to be believed: a better source, or a newer word of the same source."""
+        """Whether this one is to be believed: a better source, or a newer value of the same source."""
         return other is None or _RANK[self.source] >= _RANK[other.source]
 
 
@@ -59,7 +61,7 @@ class Limits:
     """A share of the window up to 1, or an absolute number of tokens above 1."""
     auto: bool = True
     default_window: int | None = None
-    """Used, as the user's word, when nobody knows the window."""
+    """Used, as if the user had set it, when the window is unknown."""
 
     def __post_init__(self) -> None:
         if not 0 < self.trigger < float("inf"):
@@ -76,30 +78,29 @@ class Limits:
             max_output=_believed(self.max_output, event.max_output, event.source),
         )
 
-    def with_settings(self, said: Mapping[str, object]) -> Limits:
-        """These limits with settings by name; ``None`` takes one back to its default, other names are passed over.
+    def with_settings(self, settings: Mapping[str, object]) -> Limits:
+        """These limits with settings by name; ``None`` takes one back to its default, other names are ignored.
 
-        Raises ``SettingError`` for a value that can't be.
+        Raises ``SettingError`` for an impossible value.
         """
         limits = self
-        if "window" in said:
-            window = said["window"]
-            limits = replace(limits, window=Limit(tokens=window, source="user") if isinstance(window, int) else None)
-        if "default_window" in said:
-            default = said["default_window"]
-            limits = replace(limits, default_window=default if isinstance(default, int) else None)
-        if "reserve" in said:
-            reserve = said["reserve"]
-            limits = replace(limits, reserve=reserve if isinstance(reserve, int) else None)
-        if "trigger" in said:
-            trigger = said["trigger"]
-            limits = replace(limits, trigger=trigger if isinstance(trigger, int | float) else DEFAULT_TRIGGER)
-        if "auto" in said:
-            limits = replace(limits, auto=said["auto"] is not False)
+        for name in _SETTINGS:
+            if name not in settings:
+                continue
+            value = settings[name]
+            if name == "trigger":
+                value = value if isinstance(value, int | float) else DEFAULT_TRIGGER
+            elif name == "auto":
+                value = value is not False
+            elif not isinstance(value, int):
+                value = None
+            elif name == "window":
+                value = Limit(tokens=value, source="user")
+            limits = replace(limits, **{name: value})  # type: ignore[arg-type]
         return limits
 
     def of_model(self, window: int | None, input_cap: int | None, max_output: int | None) -> Limits:
-        """The limits of another model, as the catalogue has them: what was learnt of the last one is forgotten."""
+        """The limits of another model, as the catalogue has them: what was learnt of the last one is dropped."""
         return replace(
             self,
             window=_looked_up(self.window, window),
@@ -109,47 +110,39 @@ class Limits:
 
     @property
     def denominators(self) -> Denominators:
-        """All of them at once."""
-        return Denominators(self.known_window, self.kept_reserve, self.input_limit, self.compaction_point)
+        """What follows from these limits.
 
-    @property
-    def known_window(self) -> Window:
-        """The window and its source."""
+        The default reserve is capped by the model's largest answer and by a share of the window. A request may hold
+        min(input cap, window - reserve), and compaction starts at min(trigger, that).
+        """
+        window = Window(tokens=None, source="unknown")
         if self.window is not None:
-            return Window(tokens=self.window.tokens, source=self.window.source)
-        if self.default_window is not None:
-            return Window(tokens=self.default_window, source="user")
-        return Window(tokens=None, source="unknown")
-
-    @property
-    def kept_reserve(self) -> int:
-        """Tokens kept for the answer: the user's, or the default, capped by the model's output and the window."""
-        if self.reserve is not None:
-            return self.reserve
-        kept = DEFAULT_RESERVE
-        if self.max_output is not None:
-            kept = min(kept, self.max_output.tokens)
-        window = self.known_window.tokens
-        return kept if window is None else min(kept, window // RESERVE_SHARE)
-
-    @property
-    def input_limit(self) -> int | None:
-        """The most a request may hold: min(input cap, window - reserve), and never below zero."""
-        window = self.known_window.tokens
-        bounds = [] if window is None else [window - self.kept_reserve]
+            window = Window(tokens=self.window.tokens, source=self.window.source)
+        elif self.default_window is not None:
+            window = Window(tokens=self.default_window, source="user")
+        reserve = self.reserve
+        if reserve is None:
+            reserve = DEFAULT_RESERVE
+            if self.max_output is not None:
+                reserve = min(reserve, self.max_output.tokens)
+            if window.tokens is not None:
+                reserve = min(reserve, window.tokens // RESERVE_SHARE)
+        bounds: list[int] = []
+        if window.tokens is not None:
+            bounds.append(window.tokens - reserve)
         if self.input_cap is not None:
             bounds.append(self.input_cap.tokens)
-        return max(0, min(bounds)) if bounds else None
-
-    @property
-    def compaction_point(self) -> int | None:
-        """Where compaction starts; ``None`` when it never does (``auto=False``) or the window is unknown."""
-        limit, window = self.input_limit, self.known_window.tokens
-        if limit is None or not self.auto:
-            return None
-        if self.trigger > 1:
-            return min(int(self.trigger), limit)
-        return limit if window is None else min(int(self.trigger * window), limit)
+        if not bounds:
+            return Denominators(window, reserve, None, None)
+        limit = max(0, min(bounds))
+        point: int | None = limit
+        if not self.auto:
+            point = None
+        elif self.trigger > 1:
+            point = min(int(self.trigger), limit)
+        elif window.tokens is not None:
+            point = min(int(self.trigger * window.tokens), limit)
+        return Denominators(window, reserve, limit, point)
 
 
 def _believed(held: Limit | None, tokens: int | None, source: WindowSource) -> Limit | None:

@@ -1,4 +1,4 @@
-"""What a model's actuals teach: its own offsets and ratio, how far to trust them, and which rules were the other way.
+"""What a model's reported inputs teach: its own offsets and ratio, how far to trust them, and which rules are reversed.
 
 Frozen states and one pure update, bounded in size, so that a reading can be repeated from the state it used.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import hypot, sqrt
-from operator import mul
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -16,8 +15,7 @@ from msgspec.structs import replace
 
 from ullage.errors import UnreadableInput
 from ullage.tokens import regression
-from ullage.tokens.observation import UNTOLD, KeptObservation, Observation, Older, terms
-from ullage.tokens.regression import Fits, Mixture
+from ullage.tokens.regression import UNTOLD, Fits, KeptObservation, Mixture, Observation, Older, terms
 
 MEMORY: Final = 32
 """Residuals that are kept."""
@@ -69,16 +67,16 @@ before they are seen, so that fewer do than the 1.96 of one that stands alone.""
 
 FLIP_FROM: Final = 40.0
 FLIP_WITHIN: Final = 0.15
-"""A residual within this share of the hidden reasoning, of at least so many tokens, turns a turn's rule round."""
+"""A residual within this share of the hidden reasoning, of at least so many tokens, reverses a turn's rule."""
 
 FLIP_AHEAD: Final = 5.0
-"""Logarithm of the odds from which on a rule is taken to be the other way round: 150 to 1."""
+"""Logarithm of the odds from which on a rule is taken to be reversed: 150 to 1."""
 
 FLIP_BEHIND: Final = 6.0
 """The most by which the rule as it is may lead: so much has to be shown again if a provider changes it."""
 
 FLIP_OPEN: Final = 2.0
-"""A lead below which the loop's rule is open, so that nothing is said of the turn's."""
+"""A lead below which the loop's rule is open, so that the turn's is not judged."""
 
 ANEW_FROM: Final = 4
 ANEW_AHEAD: Final = 25.0
@@ -106,30 +104,30 @@ AS_EXPECTED: Final = Scales()
 
 
 class Suspicion(msgspec.Struct, frozen=True, array_like=True):
-    """That another model answers under the old name, or the provider counts otherwise since."""
+    """That another model answers under the old name, or the provider counts in another way since."""
 
     ahead: float = 0.0
     """By how much, on the logarithm of the odds, the last residuals speak for what they teach by themselves."""
     residuals: int = 0
     anew: Fits = ()
-    """What that is."""
+    """What they teach by themselves."""
 
 
 NOTHING_SUSPECTED: Final = Suspicion()
 
 
 class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
-    """What was learnt about one model from ``n`` actuals.
+    """What was learnt about one model from ``n`` reported inputs.
 
-    ``before`` and ``after`` are mean errors without and with it, as shares of the actuals. What follows from the rest
-    is derived once, since one state serves many readings. ``residuals`` are an older store's.
+    ``before`` and ``after`` are mean errors without and with it, as shares of the reported inputs. Properties are
+    computed once, since one state serves many readings. ``residuals`` are an older store's.
     """
 
     n: int = 0
     seen: tuple[KeptObservation, ...] = ()
     fits: Fits = ()
     reverse: Fits = ()
-    """What the terms would be, were the rule named ``rule`` inside a tool loop the other way round."""
+    """What the terms would be, were the rule named ``rule`` inside a tool loop reversed."""
     rule: str = ""
     flipped: tuple[str, ...] = ()
     suspicion: Suspicion = NOTHING_SUSPECTED
@@ -139,25 +137,20 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
 
     def correction(self, row: regression.TermValues, *, kind: str = "") -> LearntCorrection:
         """What to add to the estimate of a call with these terms (``terms``), and how sure that is."""
-        mixture = self._mixture
-        _, deviation = mixture.of(row)
-        ratio = min(RATIO_RANGE[1], max(RATIO_RANGE[0], 1 + mixture.mean[1])) - 1
-        tokens = sum(map(mul, mixture.mean, row)) + (ratio - mixture.mean[1]) * row[1]
+        tokens, deviation = self._mixture.of(row)
+        slope = self._mixture.mean[1]
+        tokens += (_within(RATIO_RANGE, 1 + slope) - 1 - slope) * row[1]
         if row[1] < KIND_BELOW:
             tokens += self._kind_offsets.get(kind, 0.0)
         doubt = DEVIATIONS * deviation
-        return (
-            LearntCorrection(tokens, doubt)
-            if len(self.known) >= CORRECTS_FROM
-            else LearntCorrection(0.0, hypot(tokens, doubt))
-        )
+        if len(self.known) < CORRECTS_FROM:
+            return LearntCorrection(0.0, hypot(tokens, doubt))
+        return LearntCorrection(tokens, doubt)
 
     @property
     def ratio(self) -> float:
-        """What the count of a text comes to be multiplied with."""
-        if len(self.known) < CORRECTS_FROM:
-            return 1.0
-        return min(RATIO_RANGE[1], max(RATIO_RANGE[0], 1 + self._mixture.mean[1]))
+        """By what the count of a text is multiplied."""
+        return 1.0 if len(self.known) < CORRECTS_FROM else _within(RATIO_RANGE, 1 + self._mixture.mean[1])
 
     def offset(self, *, is_user: bool, kind: str = "") -> float:
         """Tokens added to a call that begins a turn, or to one with a single tool result, whatever its text."""
@@ -165,28 +158,33 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
         return self.correction(row, kind=kind).tokens
 
     def flips(self, rule: str, begins_turn: bool) -> bool:
-        """Whether a reasoning rule was seen to be the other way round."""
+        """Whether a reasoning rule was shown to be reversed."""
         return _key(rule, begins_turn) in self.flipped
 
     @cached_property
     def below(self) -> Scales:
-        """What overestimates were against what the interval expected; as expected before anything was seen."""
-        return Scales(self._scale(-1, of_text=False), self._scale(-1, of_text=True)) if self.known else AS_EXPECTED
+        """Overestimates against what the interval expected; as expected before any residual."""
+        return self._scales(-1)
 
     @cached_property
     def above(self) -> Scales:
         """The same for underestimates."""
-        return Scales(self._scale(1, of_text=False), self._scale(1, of_text=True)) if self.known else AS_EXPECTED
+        return self._scales(1)
 
     @cached_property
     def known(self) -> tuple[KeptObservation, ...]:
-        """What is kept of what was seen, an older store's included."""
+        """What is kept of all observations, an older store's included."""
         return (*(each.seen for each in self.residuals), *self.seen)[-MEMORY:]
 
     @cached_property
     def suppositions(self) -> Fits:
         """The regression's state; that of an older store is made from what it kept."""
-        return self.fits or (_refitted(self.known, is_known=True) if self.known else ())
+        if self.fits or not self.known:
+            return self.fits
+        fits = regression.start(is_known=True)
+        for each in self.known:
+            fits = regression.update(fits, each.row, each.residual, _noise(each, AS_EXPECTED, AS_EXPECTED))
+        return fits
 
     @cached_property
     def _mixture(self) -> Mixture:
@@ -195,49 +193,60 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict
     @cached_property
     def _left(self) -> list[float]:
         """What the terms leave of each residual."""
-        mean = self._mixture.mean
-        return [each.residual - sum(map(mul, mean, each.row)) for each in self.known]
+        return [each.residual - self._mixture.of(each.row)[0] for each in self.known]
 
     @cached_property
     def _kind_offsets(self) -> dict[str, float]:
-        """The offset of each kind that was seen often enough."""
+        """The offset of each kind of which there are enough observations that agree on it."""
         kinds: dict[str, list[float]] = {}
         for each, left in zip(self.known, self._left, strict=True):
             if each.kind and each.content < KIND_BELOW:
                 kinds.setdefault(each.kind, []).append(left)
-        known = {kind: _steady(lefts) for kind, lefts in kinds.items() if len(lefts) >= KIND_FROM}
-        return {kind: offset for kind, offset in known.items() if 0 < abs(offset) <= KIND_RANGE}
+        offsets: dict[str, float] = {}
+        for kind, lefts in kinds.items():
+            if len(lefts) < KIND_FROM:
+                continue
+            middle = median(lefts)
+            spread = median(abs(each - middle) for each in lefts)
+            if STEADY * max(spread, 0.5) < abs(middle) <= KIND_RANGE:
+                offsets[kind] = middle
+        return offsets
 
-    def _scale(self, sign: int, *, of_text: bool) -> float:
-        """Student's interval from what the terms leave, each residual speaking for what most of its width is for."""
-        number = errors = 0.0
+    def _scales(self, sign: int) -> Scales:
+        """Student's interval from what the terms leave, each residual speaking for the larger part of its width."""
+        if not self.known:
+            return AS_EXPECTED
+        text = wrapping = text_errors = wrapping_errors = 0.0
         for each, left in zip(self.known, self._left, strict=True):
-            wrapping = each.above if sign > 0 else each.below
-            whole = hypot(wrapping, each.text)
+            whole = hypot(each.above if sign > 0 else each.below, each.text)
             share = (each.text / whole) ** 2
-            share = share if of_text else 1 - share
-            number += share
-            errors += 2 * share * min(MOST_ERROR, max(0.0, sign * left / whole)) ** 2
-        errors *= (TEXT_ERRORS if of_text else WRAPPING_ERRORS) ** 2
-        prior = PRIOR if of_text else PRIOR * FADING / (FADING + number)
-        free = PRIOR + number
-        scale = _quantile(free) / _quantile(PRIOR) * sqrt((prior + errors) / free)
-        return min(SCALE_RANGE[1], max(SCALE_RANGE[0], scale))
+            error = min(MOST_ERROR, max(0.0, sign * left / whole)) ** 2
+            text += share
+            wrapping += 1 - share
+            text_errors += 2 * share * error
+            wrapping_errors += 2 * (1 - share) * error
+        faded = PRIOR * FADING / (FADING + wrapping)
+        return Scales(
+            _scale(wrapping, wrapping_errors * WRAPPING_ERRORS**2, faded),
+            _scale(text, text_errors * TEXT_ERRORS**2, PRIOR),
+        )
 
 
 NOTHING_LEARNT: Final = Learnt()
 
 
+def _scale(number: float, errors: float, prior: float) -> float:
+    free = PRIOR + number
+    return _within(SCALE_RANGE, _quantile(free) / _quantile(PRIOR) * sqrt((prior + errors) / free))
+
+
+def _within(bounds: tuple[float, float], value: float) -> float:
+    return min(bounds[1], max(bounds[0], value))
+
+
 def _quantile(free: float) -> float:
     normal, first, second = TAILS
     return normal + first / free + second / free**2
-
-
-def _steady(residuals: list[float]) -> float:
-    """The median of the residuals if they agree on it, else 0."""
-    middle = median(residuals)
-    spread = median(abs(each - middle) for each in residuals)
-    return middle if abs(middle) > STEADY * max(spread, 0.5) else 0.0
 
 
 def _key(rule: str, begins_turn: bool) -> str:
@@ -248,13 +257,6 @@ def _turned(flipped: tuple[str, ...], key: str) -> tuple[str, ...]:
     return tuple(each for each in flipped if each != key) if key in flipped else (*flipped, key)
 
 
-def _refitted(known: tuple[KeptObservation, ...], *, is_known: bool) -> Fits:
-    fits = regression.start(is_known=is_known)
-    for each in known:
-        fits = regression.update(fits, each.row, each.residual, _noise(each, AS_EXPECTED, AS_EXPECTED))
-    return fits
-
-
 def _noise(seen: KeptObservation, below: Scales, above: Scales) -> float:
     """Standard deviation of what no term explains, as wide as the model's own errors were."""
     text = seen.text * max(below.text, above.text)
@@ -262,7 +264,7 @@ def _noise(seen: KeptObservation, below: Scales, above: Scales) -> float:
 
 
 def learn(learnt: Learnt, seen: Observation) -> Learnt:
-    """The state after one more actual. Nothing but the counts of ``n`` grows."""
+    """The state after one more reported input. Nothing but the counts of ``n`` grows."""
     n = learnt.n + 1
     actual = max(1, seen.actual)
     kept = KeptObservation(
@@ -278,11 +280,10 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         seen.otherwise,
         seen.rule,
     )
-    fits = learnt.suppositions or regression.start(is_known=seen.is_known)
     state = Learnt(
         n=n,
         seen=learnt.known,
-        fits=fits,
+        fits=learnt.suppositions or regression.start(is_known=seen.is_known),
         reverse=learnt.reverse if learnt.rule == seen.rule else (),
         rule=seen.rule,
         flipped=learnt.flipped,
@@ -290,14 +291,16 @@ def learn(learnt: Learnt, seen: Observation) -> Learnt:
         before=learnt.before + (abs(seen.residual) / actual - learnt.before) / n,
         after=learnt.after + (abs(seen.corrected) / actual - learnt.after) / n,
     )
-    if _turn_is_the_other_way(state, seen, kept):
+    if _turn_is_reversed(state, seen, kept):
         state = replace(state, flipped=_turned(state.flipped, _key(seen.rule, True)))
         kept = replace(kept, residual=seen.residual + seen.hidden)
-    return _with(state, kept, _noise(kept, learnt.below, learnt.above), is_known=seen.is_known) if seen.sound else state
+    if not seen.sound:
+        return state
+    return _with(state, kept, _noise(kept, learnt.below, learnt.above), is_known=seen.is_known)
 
 
-def _turn_is_the_other_way(state: Learnt, seen: Observation, kept: KeptObservation) -> bool:
-    """Whether the estimate missed by just the reasoning that the rule at a turn's begin put in or left out."""
+def _turn_is_reversed(state: Learnt, seen: Observation, kept: KeptObservation) -> bool:
+    """Whether the error is just the reasoning that the rule at a turn's begin put in or left out."""
     hidden = abs(seen.hidden)
     if not seen.is_user or not seen.rule or hidden < FLIP_FROM:
         return False
@@ -311,7 +314,7 @@ def _turn_is_the_other_way(state: Learnt, seen: Observation, kept: KeptObservati
 
 
 def _with(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool) -> Learnt:
-    """The state with one more residual, under the loop's rule as it is and, once that matters, the other way round."""
+    """The state with one more residual, under the loop's rule as it is and, once that matters, reversed."""
     seen = (*state.seen, kept)[-MEMORY:]
     reverse = state.reverse
     if not reverse and kept.rule and not kept.is_user and abs(kept.otherwise) >= FLIP_FROM:
@@ -339,9 +342,10 @@ def _with(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool)
 def _suspicion(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool) -> Suspicion:
     """With one more residual held against both: all that was learnt, and what the last ones teach by themselves.
 
-    Nothing is suspected where they come to the former. That has no use of an interval that its own errors have widened.
+    Nothing is suspected where they come to the former. Its own errors do not widen the interval that it is compared by.
     """
-    before, expected = state.suspicion, _noise(kept, AS_EXPECTED, AS_EXPECTED)
+    before = state.suspicion
+    expected = _noise(kept, AS_EXPECTED, AS_EXPECTED)
     anew = before.anew or regression.start(is_known=is_known)
     ahead = before.ahead + regression.likelihood(anew, kept.row, kept.residual, expected)
     ahead -= regression.likelihood(state.fits, kept.row, kept.residual, min(noise, expected))
@@ -364,7 +368,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return self.models.get(f"{provider}/{model}", NOTHING_LEARNT)
 
     def learn(self, provider: str, model: str, seen: Observation) -> Calibration:
-        """The calibration after one more actual of a model."""
+        """The calibration after one more reported input of a model."""
         return Calibration(models=self.models | {f"{provider}/{model}": learn(self.of(provider, model), seen)})
 
     def as_json(self) -> bytes:
@@ -380,6 +384,5 @@ def calibration_from_json(data: bytes | msgspec.Raw) -> Calibration:
     try:
         return _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        raise UnreadableInput(f"The learnt calibration is damaged ({problem}): it is learnt again from actuals.") from (
-            problem
-        )
+        note = f"The learnt calibration is damaged ({problem}): it is learnt again from reported inputs."
+        raise UnreadableInput(note) from problem

@@ -1,10 +1,10 @@
-"""What residuals say of the terms that a call's input is the sum of: a Bayesian regression, one residual at a time.
+"""What reported inputs teach about the terms of a call's input: a Bayesian regression, one residual at a time.
 
-Two suppositions are held side by side: that a model counts about as its family was measured, and that it counts quite
-otherwise (a gateway, another tokenizer). Each keeps its own means and covariances; how well each foretold what came
-says how much it counts. So a conversation with a known model is corrected by little, and one with a model that only
-bears a known name is corrected by much, from the second or third call on. An error beyond what is expected moves
-little: programs add reminders that nobody shows. O(1) per residual, bounded in size.
+Two suppositions are held side by side: that a model counts about as its family was measured, and that it counts in
+another way (a gateway, another tokenizer). Each keeps its own means and covariances, and is weighed by how well it
+foretold the residuals. So a conversation with a known model is corrected by little, and one with a model that only
+bears a known name is corrected by much, from the second or third call on. An error beyond the expected one moves
+little: programs add reminders that no log shows. O(1) per residual, bounded in size.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ and ``UNSHAKEN``, so that recorded conversations came out best when cross-valida
 halved or doubled moves the median errors by up to a tenth."""
 
 OTHERWISE: Final[TermValues] = (15.0, 0.25, 12.0, 12.0, 12.0, 12.0)
-"""The same where it counts otherwise: as wide as families differ from each other (3 to 14 tokens a message, 0.9 to 1.6
-for each token of o200k)."""
+"""The same where it counts in another way: as wide as families differ from each other (3 to 14 tokens a message, 0.9
+to 1.6 for each token of o200k)."""
 
 ODDS_KNOWN: Final = 0.02
 ODDS_UNKNOWN: Final = 1.0
-"""Of a model counting otherwise, against as measured: in a family that was measured, and in one that was not."""
+"""Of a model counting in another way, against as measured: in a family that was measured, and in one that was not."""
 
 UNSHAKEN: Final = 2.0
 """Standard deviations beyond which an error is taken for noise in proportion."""
@@ -45,28 +45,111 @@ FREEDOM: Final = 4.0
 LEAST_LIKELY: Final = -600.0
 """Logarithms of odds below this are the same as never, and above it ``exp`` gives a number."""
 
+UNTOLD: Final = 10.0
+"""Half-width that is assumed for a residual that does not say what was expected."""
+
+
+def terms(content: float, *, results: int, is_user: bool, calls: int) -> TermValues:
+    """How often each term of the regression is in a call."""
+    return 1.0, content, float(results), float(is_user), float(calls), float(results > 1)
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """One reported input beside its estimate.
+
+    ``residual`` is reported - estimated, the estimate being made without learning. ``content`` are the tokens of text
+    that were counted: of new messages, and of answers without a reported output. ``results`` and ``calls`` are how many
+    results and counted calls these hold. ``hidden`` is reasoning, positive where the rule said it would be counted and
+    negative where not; ``otherwise`` is by how much the residual would be larger, were the rule inside a tool loop
+    reversed. ``sound`` is False with media or other things that can't be counted.
+    """
+
+    content: float
+    residual: float
+    actual: int
+    corrected: float = 0.0
+    """reported - estimated, the estimate being the one that was shown."""
+    expected: float = 0.0
+    """How far above the estimate its interval reached for the wrapping, before what was learnt about this model."""
+    expected_below: float = 0.0
+    """The same below it; 0 is as far as above."""
+    expected_text: float = 0.0
+    """The same for the text, on both sides."""
+    is_user: bool = False
+    results: int = 1
+    calls: int = 0
+    kind: str = ""
+    """What was added, for offsets of its own: the names of the tools that returned a result; empty is of no kind."""
+    hidden: float = 0.0
+    otherwise: float = 0.0
+    rule: str = ""
+    sound: bool = True
+    is_known: bool = True
+    """Whether the model's family was measured."""
+
+
+class KeptObservation(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of an observation."""
+
+    content: float
+    residual: float
+    is_user: bool
+    kind: str = ""
+    results: int = 1
+    calls: int = 0
+    below: float = UNTOLD
+    above: float = UNTOLD
+    text: float = 0.0
+    otherwise: float = 0.0
+    rule: str = ""
+
+    @property
+    def row(self) -> TermValues:
+        """How often each term was in it."""
+        return terms(self.content, results=self.results, is_user=self.is_user, calls=self.calls)
+
+
+class Older(msgspec.Struct, frozen=True, array_like=True):
+    """What a store written by an earlier version kept of an observation."""
+
+    content: float
+    residual: float
+    is_user: bool
+    relative: float = 0.0
+    kind: str = ""
+
+    @property
+    def seen(self) -> KeptObservation:
+        """The same as it is kept now."""
+        return KeptObservation(self.content, self.residual, self.is_user, self.kind, 0 if self.is_user else 1)
+
 
 class Fit(msgspec.Struct, frozen=True, array_like=True):
-    """One supposition: how well it foretold what came, and the means and covariances of its terms."""
+    """One supposition: how well it foretold the residuals, and the means and covariances of its terms."""
 
     evidence: float
-    """Logarithm of the likelihood of all that was seen, its prior odds included."""
+    """Logarithm of the likelihood of all residuals, its prior odds included."""
     mean: TermValues
     spread: tuple[TermValues, TermValues, TermValues, TermValues, TermValues, TermValues]
+
+    def mean_and_variance(self, row: TermValues) -> tuple[float, float]:
+        """The correction of a call with these terms, and its variance."""
+        variance = sum(map(mul, row, _times(self.spread, row)))
+        return sum(map(mul, self.mean, row)), max(0.0, variance)
 
 
 Fits = tuple[Fit, ...]
 
 
 class Mixture(NamedTuple):
-    """The suppositions as one, by how much each counts."""
+    """The suppositions as one, each by its weight."""
 
-    mean: TermValues
-    spread: tuple[TermValues, ...]
+    mean: tuple[float, ...]
+    spread: tuple[tuple[float, ...], ...]
 
     def of(self, row: TermValues) -> tuple[float, float]:
         """The correction of a call with these terms, and its standard deviation."""
-        variance = sum(each * sum(map(mul, line, row)) for each, line in zip(row, self.spread, strict=True) if each)
+        variance = sum(map(mul, row, _times(self.spread, row)))
         return sum(map(mul, self.mean, row)), sqrt(max(0.0, variance))
 
 
@@ -74,24 +157,52 @@ NOTHING: Final = Mixture(NONE, (NONE,) * TERMS)
 
 
 def start(*, is_known: bool) -> Fits:
-    """The suppositions before anything was seen of a model."""
+    """The suppositions before any residual of a model."""
     odds = ODDS_KNOWN if is_known else ODDS_UNKNOWN
-    return Fit(0.0, NONE, _apart(MEASURED)), Fit(log(odds), NONE, _apart(OTHERWISE))
+    return _prior(0.0, MEASURED), _prior(log(odds), OTHERWISE)
+
+
+def _prior(evidence: float, deviations: TermValues) -> Fit:
+    spread: list[list[float]] = []
+    for place, deviation in enumerate(deviations):
+        line = [0.0] * TERMS
+        line[place] = deviation * deviation
+        spread.append(line)
+    return _fit(evidence, NONE, spread)
 
 
 def update(fits: Fits, row: TermValues, residual: float, noise: float) -> Fits:
     """The suppositions after one more residual, of which ``noise`` is the standard deviation that no term explains."""
-    return tuple(_updated(fit, row, residual, noise) for fit in fits)
+    updated: list[Fit] = []
+    for fit in fits:
+        mean, variance = fit.mean_and_variance(row)
+        off = residual - mean
+        total = variance + noise * noise
+        told = _density(off, total)
+        beyond = off * off / total / (UNSHAKEN * UNSHAKEN)
+        if beyond > 1:
+            total = variance + noise * noise * beyond
+        leaning = _times(fit.spread, row)
+        gain = [each / total for each in leaning]
+        means = [each + part * off for each, part in zip(fit.mean, gain, strict=True)]
+        spread: list[list[float]] = []
+        for line, part in zip(fit.spread, gain, strict=True):
+            spread.append([each - part * other for each, other in zip(line, leaning, strict=True)])
+        updated.append(_fit(fit.evidence + told, means, spread))
+    return tuple(updated)
 
 
 def evidence(fits: Fits) -> float:
-    """Logarithm of the likelihood of all that was seen, under whichever of the suppositions."""
+    """Logarithm of the likelihood of all residuals, under either of the suppositions."""
     return _log_sum([fit.evidence for fit in fits])
 
 
 def likelihood(fits: Fits, row: TermValues, residual: float, noise: float) -> float:
     """Logarithm of the likelihood that the next residual is this one."""
-    told = [fit.evidence + _density(residual - mean, variance) for fit, (mean, variance) in _foretold(fits, row, noise)]
+    told: list[float] = []
+    for fit in fits:
+        mean, variance = fit.mean_and_variance(row)
+        told.append(fit.evidence + _density(residual - mean, variance + noise * noise))
     return _log_sum(told) - evidence(fits)
 
 
@@ -100,52 +211,27 @@ def mixture(fits: Fits) -> Mixture:
     if not fits:
         return NOTHING
     top = max(fit.evidence for fit in fits)
-    shares = [exp(max(LEAST_LIKELY, fit.evidence - top)) for fit in fits]
-    whole = sum(shares)
-    weighed = [(share / whole, fit) for share, fit in zip(shares, fits, strict=True)]
-    mean = _row([sum(share * fit.mean[term] for share, fit in weighed) for term in range(TERMS)])
-    spread = tuple(
-        _row(
-            [
-                sum(
-                    share * (fit.spread[one][other] + (fit.mean[one] - mean[one]) * (fit.mean[other] - mean[other]))
-                    for share, fit in weighed
-                )
-                for other in range(TERMS)
-            ]
-        )
-        for one in range(TERMS)
-    )
-    return Mixture(mean, spread)
+    weights = [exp(max(LEAST_LIKELY, fit.evidence - top)) for fit in fits]
+    whole = sum(weights)
+    weighed = [(weight / whole, fit) for weight, fit in zip(weights, fits, strict=True)]
+    mean = [sum(share * fit.mean[term] for share, fit in weighed) for term in range(TERMS)]
+    spread: list[tuple[float, ...]] = []
+    for one in range(TERMS):
+        line = [0.0] * TERMS
+        for other in range(TERMS):
+            for share, fit in weighed:
+                apart = (fit.mean[one] - mean[one]) * (fit.mean[other] - mean[other])
+                line[other] += share * (fit.spread[one][other] + apart)
+        spread.append(tuple(line))
+    return Mixture(tuple(mean), tuple(spread))
 
 
-def _updated(fit: Fit, row: TermValues, residual: float, noise: float) -> Fit:
-    leaning = [sum(map(mul, line, row)) for line in fit.spread]
-    variance = max(0.0, sum(map(mul, leaning, row)))
-    off = residual - sum(map(mul, fit.mean, row))
-    total = variance + noise * noise
-    told = _density(off, total)
-    beyond = off * off / total / (UNSHAKEN * UNSHAKEN)
-    if beyond > 1:
-        total = variance + noise * noise * beyond
-    gain = [each / total for each in leaning]
-    return Fit(
-        fit.evidence + told,
-        _row([each + part * off for each, part in zip(fit.mean, gain, strict=True)]),
-        tuple(  # type: ignore[arg-type]
-            _row([each - part * other for each, other in zip(line, leaning, strict=True)])
-            for line, part in zip(fit.spread, gain, strict=True)
-        ),
-    )
+def _fit(evidence: float, mean: Sequence[float], spread: Sequence[Sequence[float]]) -> Fit:
+    return Fit(evidence, tuple(mean), tuple(map(tuple, spread)))  # type: ignore[arg-type]
 
 
-def _foretold(fits: Fits, row: TermValues, noise: float) -> list[tuple[Fit, tuple[float, float]]]:
-    return [(fit, _mean_and_variance(fit, row, noise)) for fit in fits]
-
-
-def _mean_and_variance(fit: Fit, row: TermValues, noise: float) -> tuple[float, float]:
-    variance = sum(each * sum(map(mul, line, row)) for each, line in zip(row, fit.spread, strict=True))
-    return sum(map(mul, fit.mean, row)), max(0.0, variance) + noise * noise
+def _times(matrix: Sequence[Sequence[float]], row: Sequence[float]) -> list[float]:
+    return [sum(map(mul, line, row)) for line in matrix]
 
 
 def _density(off: float, variance: float) -> float:
@@ -156,14 +242,3 @@ def _density(off: float, variance: float) -> float:
 def _log_sum(logarithms: Sequence[float]) -> float:
     top = max(logarithms)
     return top + log(sum(exp(max(LEAST_LIKELY, each - top)) for each in logarithms))
-
-
-def _apart(deviations: TermValues) -> tuple[TermValues, TermValues, TermValues, TermValues, TermValues, TermValues]:
-    lines = [
-        _row([each * each if one == other else 0.0 for other in range(TERMS)]) for one, each in enumerate(deviations)
-    ]
-    return tuple(lines)  # type: ignore[return-value]
-
-
-def _row(values: Sequence[float]) -> TermValues:
-    return tuple(values)  # type: ignore[return-value]

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from ullage.errors import MissingExtra, SettingError
 from ullage.tokens import bpe
-from ullage.tokens.heuristics import GeminiCliCounter, QuarterCounter
 from ullage.tokens.pretoken import PretokenCounter
 
 
@@ -24,7 +23,7 @@ class TextCounter(Protocol):
 
 
 class InjectedCounter:
-    """An estimator that the application provides; it knows no vocabularies."""
+    """An estimator that the application provides, the same for all vocabularies."""
 
     name = "custom"
 
@@ -32,8 +31,37 @@ class InjectedCounter:
         self.estimate = estimate
 
     def count(self, text: str, vocabulary: str) -> float:
-        """What the application says."""
+        """The application's count."""
         return float(self.estimate(text))
+
+
+class QuarterCounter:
+    """A token for every four characters, rounded per text, as OpenCode, Dexto and others do: for comparison."""
+
+    name = "quarter"
+
+    def count(self, text: str, vocabulary: str) -> float:
+        """``round(len / 4)``, whatever the vocabulary."""
+        return float(round(len(text) / 4))
+
+
+ASCII_TOKENS = 0.25
+OTHER_TOKENS = 1.3
+"""gemini-cli's two constants
+(https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/tokenCalculation.ts)."""
+
+
+class GeminiCliCounter:
+    """0.25 tokens for an ASCII character and 1.3 for any other, as gemini-cli estimates."""
+
+    name = "gemini-cli"
+
+    def count(self, text: str, vocabulary: str) -> float:
+        """The sum over all characters, whatever the vocabulary."""
+        if text.isascii():
+            return len(text) * ASCII_TOKENS
+        plain = sum(map(str.isascii, text))
+        return plain * ASCII_TOKENS + (len(text) - plain) * OTHER_TOKENS
 
 
 _MAKERS: dict[str, Callable[[], TextCounter]] = {

@@ -1,6 +1,6 @@
 import pytest
 
-from ullage.tokens.heuristics import GeminiCliCounter, QuarterCounter
+from ullage.tokens.text import GeminiCliCounter, QuarterCounter
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("abcd", 1), ("a" * 10, 2), ("a" * 400, 100)])
