@@ -4,9 +4,10 @@ import pytest
 
 from ullage.errors import SessionNotFound
 from ullage.store.sqlite import SqliteStore
+from ullage.store.store import Store
 
 
-async def test_kept_bytes_are_read_back_whole_or_in_part(store: SqliteStore) -> None:
+async def test_kept_bytes_are_read_back_whole_or_in_part(store: Store) -> None:
     await store.create("s")
     data = random.Random(1).randbytes(300_000)
     handle = await store.keep("s", data)
@@ -18,22 +19,22 @@ async def test_kept_bytes_are_read_back_whole_or_in_part(store: SqliteStore) -> 
     assert await store.kept("s", handle, size=0) == b""
 
 
-async def test_nothing_can_be_kept_too(store: SqliteStore) -> None:
+async def test_nothing_can_be_kept_too(store: Store) -> None:
     await store.create("s")
     assert await store.kept("s", await store.keep("s", b"")) == b""
 
 
-async def test_the_same_bytes_are_stored_once_for_all_sessions(store: SqliteStore) -> None:
+async def test_the_same_bytes_are_stored_once_for_all_sessions(sqlite_store: SqliteStore) -> None:
     data = random.Random(1).randbytes(500_000)
     for number in range(20):
-        await store.create(f"s{number}")
-        assert await store.keep(f"s{number}", data) == await store.keep(f"s{number}", data)
-        assert len(await store.handles(f"s{number}")) == 1
-    await store.close()
-    assert store.path.stat().st_size < 700_000
+        await sqlite_store.create(f"s{number}")
+        assert await sqlite_store.keep(f"s{number}", data) == await sqlite_store.keep(f"s{number}", data)
+        assert len(await sqlite_store.handles(f"s{number}")) == 1
+    await sqlite_store.close()
+    assert sqlite_store.path.stat().st_size < 700_000
 
 
-async def test_a_session_reads_only_what_it_keeps_itself(store: SqliteStore) -> None:
+async def test_a_session_reads_only_what_it_keeps_itself(store: Store) -> None:
     await store.create("s")
     await store.create("other")
     handle = await store.keep("s", b"secret")

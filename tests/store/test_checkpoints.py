@@ -1,10 +1,9 @@
 import random
 
-from ullage.store.sqlite import SqliteStore
-from ullage.store.store import Checkpoint
+from ullage.store.store import Checkpoint, Store
 
 
-async def test_the_last_checkpoint_is_given_to_the_code_that_made_it(store: SqliteStore) -> None:
+async def test_the_last_checkpoint_is_given_to_the_code_that_made_it(store: Store) -> None:
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
     assert await store.checkpoint("s", "fold-1") is None

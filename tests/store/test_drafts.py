@@ -5,10 +5,10 @@ import pytest
 from ullage.errors import LedgerError
 from ullage.events import CallEnded
 from ullage.store.sqlite import SqliteStore
-from ullage.store.store import DraftPiece, Lease
+from ullage.store.store import DraftPiece, Lease, Store
 
 
-async def driven(store: SqliteStore) -> Lease:
+async def driven(store: Store) -> Lease:
     await store.create("s")
     return await store.acquire("s", "o", ttl_s=60)
 
@@ -21,7 +21,7 @@ PIECES = [
 ]
 
 
-async def test_pieces_read_back_as_they_were_stored(store: SqliteStore) -> None:
+async def test_pieces_read_back_as_they_were_stored(store: Store) -> None:
     lease = await driven(store)
     await store.draft(lease, PIECES[:1])
     await store.draft(lease, PIECES[1:])
@@ -30,12 +30,12 @@ async def test_pieces_read_back_as_they_were_stored(store: SqliteStore) -> None:
     assert await store.read_draft("s", call="other") == []
 
 
-async def test_no_pieces_are_nothing(store: SqliteStore) -> None:
+async def test_no_pieces_are_nothing(store: Store) -> None:
     await store.draft(await driven(store), [])
     assert await store.read_draft("s") == []
 
 
-async def test_the_draft_goes_with_the_event_that_ends_it_and_another_calls_stays(store: SqliteStore) -> None:
+async def test_the_draft_goes_with_the_event_that_ends_it_and_another_calls_stays(store: Store) -> None:
     lease = await driven(store)
     other = DraftPiece("d", 0, "text", "p", "another")
     await store.draft(lease, [*PIECES, other])
@@ -47,7 +47,7 @@ async def test_the_draft_goes_with_the_event_that_ends_it_and_another_calls_stay
     assert await store.read_draft("s") == [other], "an append that was refused ends no draft"
 
 
-async def test_an_offset_is_used_once_and_in_a_row(store: SqliteStore) -> None:
+async def test_an_offset_is_used_once_and_in_a_row(store: Store) -> None:
     lease = await driven(store)
     await store.draft(lease, PIECES[:2])
     with pytest.raises(LedgerError):

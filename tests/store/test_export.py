@@ -12,11 +12,12 @@ from ullage.errors import CommandRefused, NotASession, SessionNotFound, StoreUna
 from ullage.events import Event, Imported, QueueLeft, SessionStarted
 from ullage.store.export import FORMAT, PIECE_BYTES, VERSION, Taken, export_file, export_lines, import_file, one_line
 from ullage.store.sqlite import SqliteStore
+from ullage.store.store import Store
 
 LONG = random.Random(2).randbytes(PIECE_BYTES * 2 + 17)
 
 
-async def exported(store: SqliteStore, path: Path) -> list[Event]:
+async def exported(store: Store, path: Path) -> list[Event]:
     """A session with every kind of thing in it, written to a file; gives its events."""
     chance = random.Random(1)
     await store.create("s", [SessionStarted(model="m", title="A title")], origin="from")
@@ -32,7 +33,7 @@ async def exported(store: SqliteStore, path: Path) -> list[Event]:
     return await store.read("s")
 
 
-async def test_a_session_comes_back_from_its_file_as_it_was(store: SqliteStore, tmp_path: Path) -> None:
+async def test_a_session_comes_back_from_its_file_as_it_was(store: Store, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     other = SqliteStore(tmp_path / "other.db")
     taken = await import_file(other, tmp_path / "s.jsonl")
@@ -51,7 +52,7 @@ async def test_a_session_comes_back_from_its_file_as_it_was(store: SqliteStore, 
     await other.close()
 
 
-async def test_a_session_can_be_imported_under_another_id(store: SqliteStore, tmp_path: Path) -> None:
+async def test_a_session_can_be_imported_under_another_id(store: Store, tmp_path: Path) -> None:
     await exported(store, tmp_path / "s.jsonl")
     with pytest.raises(CommandRefused, match="already"):
         await import_file(store, tmp_path / "s.jsonl")
@@ -60,7 +61,7 @@ async def test_a_session_can_be_imported_under_another_id(store: SqliteStore, tm
     assert {event.session for event in await store.read("t")} == {"t"}
 
 
-async def test_the_file_says_what_it_is_and_has_one_event_a_line(store: SqliteStore, tmp_path: Path) -> None:
+async def test_the_file_says_what_it_is_and_has_one_event_a_line(store: Store, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines()
     assert json.loads(lines[0]) == {
@@ -76,7 +77,7 @@ async def test_the_file_says_what_it_is_and_has_one_event_a_line(store: SqliteSt
     assert sorted(json.loads(line)["number"] for line in lines[len(events) + 1 :]) == [0, 0, 0, 1, 2]
 
 
-async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(store: SqliteStore, tmp_path: Path) -> None:
+async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(store: Store, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     data = (tmp_path / "s.jsonl").read_bytes()
     first = data.index(b"\n") + 1
@@ -93,7 +94,7 @@ async def test_a_file_cut_anywhere_gives_what_was_whole_and_says_what_lacks(stor
             assert "torn" in taken.skipped[0][1]
 
 
-async def test_lines_that_can_not_be_used_are_skipped_and_named(store: SqliteStore, tmp_path: Path) -> None:
+async def test_lines_that_can_not_be_used_are_skipped_and_named(store: Store, tmp_path: Path) -> None:
     events = await exported(store, tmp_path / "s.jsonl")
     lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
     lines[3], lines[5], lines[6] = b"rubbish\n", b'{"seq":3}\n', b"\n"
@@ -108,7 +109,7 @@ async def test_lines_that_can_not_be_used_are_skipped_and_named(store: SqliteSto
     assert [event.seq for event in again] == list(range(1, len(again) + 1))
 
 
-async def test_what_is_no_export_is_refused(store: SqliteStore, tmp_path: Path) -> None:
+async def test_what_is_no_export_is_refused(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     for content in (b"", b"\xff\xfe", b"{}\n", b'{"type":"session_started"}\n'):
         path.write_bytes(content)
@@ -122,7 +123,7 @@ async def test_what_is_no_export_is_refused(store: SqliteStore, tmp_path: Path) 
     assert await store.sessions() == []
 
 
-async def test_what_can_not_be_exported_says_why(store: SqliteStore, tmp_path: Path) -> None:
+async def test_what_can_not_be_exported_says_why(store: Store, tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound):
         await anext(export_lines(store, "s"))
     (tmp_path / "old.jsonl").write_text("precious")

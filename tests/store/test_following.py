@@ -15,7 +15,7 @@ from ullage.events import CallEnded, CallStarted, CancelAsked, Event, MessageAdd
 from ullage.store.drafts import DraftRow
 from ullage.store.following import Follower, FoundEvents
 from ullage.store.sqlite import SqliteStore
-from ullage.store.store import DraftPiece
+from ullage.store.store import DraftPiece, Store
 from ullage.store.transaction import Change
 
 Items = list[Event | DraftPiece]
@@ -32,7 +32,7 @@ async def until_the_end(stream: AsyncIterator[Event | DraftPiece]) -> Items:
     return seen
 
 
-async def stream_calls(store: SqliteStore, session: str, calls: int, pieces: int) -> None:
+async def stream_calls(store: Store, session: str, calls: int, pieces: int) -> None:
     """Drive some calls whose answers stream, commands of others among them, then say that this is the end."""
     await store.create(session)
     lease = await store.acquire(session, "o", ttl_s=60)
@@ -66,7 +66,7 @@ def examine(seen: Items, *, after: int = 0, with_all_pieces: int | None = None) 
             assert had == list(range(with_all_pieces))
 
 
-async def test_one_who_follows_gets_everything_in_order(store: SqliteStore) -> None:
+async def test_one_who_follows_gets_everything_in_order(store: Store) -> None:
     await store.create("before")
     for_all = asyncio.create_task(stream_calls(store, "s", 5, 20))
     while not (found := await store.sessions()) or found[0].id != "s":
@@ -86,7 +86,7 @@ async def test_one_who_follows_gets_everything_in_order(store: SqliteStore) -> N
     assert len(seen) == 52
 
 
-async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(store: SqliteStore) -> None:
+async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(store: Store) -> None:
     await store.create("s", [TurnStarted(turn="1"), CallStarted(call="c")])
     lease = await store.acquire("s", "o", ttl_s=60)
     await store.draft(lease, [DraftPiece("c", number, "text", "p", "x") for number in range(4)])
@@ -108,7 +108,7 @@ async def test_following_goes_on_behind_any_place_without_gap_or_duplicate(store
     assert await take(3, 4, 4) == ["e4", "e5", 0, 1], "the offset was of another call"
 
 
-async def test_a_hundred_streaming_sessions_are_followed_at_once(store: SqliteStore) -> None:
+async def test_a_hundred_streaming_sessions_are_followed_at_once(store: Store) -> None:
     async def one(number: int) -> None:
         session = f"s{number}"
         writing = asyncio.create_task(stream_calls(store, session, 2, 15))
@@ -124,7 +124,7 @@ async def test_a_hundred_streaming_sessions_are_followed_at_once(store: SqliteSt
     await asyncio.gather(*(one(number) for number in range(100)))
 
 
-async def test_a_slow_follower_misses_no_event(store: SqliteStore) -> None:
+async def test_a_slow_follower_misses_no_event(store: Store) -> None:
     await store.create("s")
     lease = await store.acquire("s", "o", ttl_s=60)
     stream = store.follow("s")
@@ -232,7 +232,7 @@ async def test_a_watch_notices_what_is_written_here_and_elsewhere_and_nothing_of
     await store.close()
 
 
-async def test_a_watch_that_was_cancelled_while_waiting_goes_on_watching(store: SqliteStore) -> None:
+async def test_a_watch_that_was_cancelled_while_waiting_goes_on_watching(store: Store) -> None:
     await store.create("s")
     async with store.watch("s") as watch:
         while await watch.wait(0.1):
@@ -244,7 +244,7 @@ async def test_a_watch_that_was_cancelled_while_waiting_goes_on_watching(store: 
         assert await watch.wait(10)
 
 
-async def test_following_ends_with_the_session_and_with_the_store(store: SqliteStore) -> None:
+async def test_following_ends_with_the_session_and_with_the_store(store: Store) -> None:
     await store.create("s", [TurnStarted(turn="1")])
     await store.create("t", [TurnStarted(turn="1")])
     with pytest.raises(SessionNotFound):

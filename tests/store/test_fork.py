@@ -3,10 +3,10 @@ import pytest
 from tests.store.sessions import said
 from ullage.errors import CommandRefused, LedgerError
 from ullage.events import Event, Forked, MessageAdded, Queued, QueueLeft, SessionStarted, TurnStarted
-from ullage.store.sqlite import SqliteStore
+from ullage.store.store import Store
 
 
-async def origin(store: SqliteStore) -> str:
+async def origin(store: Store) -> str:
     """Eight events: `early` is delivered, `edited` and `late` wait; gives the handle of what is kept."""
     await store.create("o", [SessionStarted(model="m", title="The origin")])
     lease = await store.acquire("o", "driver", ttl_s=60)
@@ -20,7 +20,7 @@ async def origin(store: SqliteStore) -> str:
     return await store.keep("o", b"a long result")
 
 
-async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(store: SqliteStore) -> None:
+async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(store: Store) -> None:
     handle = await origin(store)
     added = await store.fork("o", "f", through=7)
     assert [type(event) for event in added] == [QueueLeft, QueueLeft, Forked]
@@ -38,7 +38,7 @@ async def test_a_fork_is_a_copy_up_to_an_event_with_nothing_waiting(store: Sqlit
 
 
 @pytest.mark.parametrize(("through", "waiting"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 1), (6, 1), (8, 2)])
-async def test_at_every_place_what_waited_there_is_ended(store: SqliteStore, through: int, waiting: int) -> None:
+async def test_at_every_place_what_waited_there_is_ended(store: Store, through: int, waiting: int) -> None:
     await origin(store)
     added = await store.fork("o", "f", through=through)
     assert sum(isinstance(event, QueueLeft) and event.how == "returned" for event in added) == waiting
@@ -49,7 +49,7 @@ async def test_at_every_place_what_waited_there_is_ended(store: SqliteStore, thr
         assert not (await store.send("f", said(name), "steer")).is_new, "an id is used once, in a fork too"
 
 
-async def test_a_fork_of_a_fork_goes_on_by_itself(store: SqliteStore) -> None:
+async def test_a_fork_of_a_fork_goes_on_by_itself(store: Store) -> None:
     await origin(store)
     await store.fork("o", "f", through=8)
     await store.fork("f", "g", through=12)
@@ -60,7 +60,7 @@ async def test_a_fork_of_a_fork_goes_on_by_itself(store: SqliteStore) -> None:
     assert (await store.about("g")).origin == "f"
 
 
-async def test_a_place_that_is_not_there_and_a_taken_id_are_refused(store: SqliteStore) -> None:
+async def test_a_place_that_is_not_there_and_a_taken_id_are_refused(store: Store) -> None:
     await origin(store)
     for through in (-1, 9):
         with pytest.raises(LedgerError, match="its last one is 8"):

@@ -10,6 +10,7 @@ import pytest
 from ullage.errors import SessionBusy
 from ullage.store.leases import is_dead, new_owner
 from ullage.store.sqlite import SqliteStore
+from ullage.store.store import Store
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="nothing says when a process began")
 
@@ -82,14 +83,14 @@ def test_an_owner_that_can_not_say_when_its_process_began_is_never_taken_for_dea
 
 
 @needs_proc
-async def test_the_session_of_a_dead_process_is_taken_at_once(store: SqliteStore) -> None:
+async def test_the_session_of_a_dead_process_is_taken_at_once(store: Store) -> None:
     done = subprocess.run([sys.executable, "-c", OWNER_OF_ANOTHER_PROCESS], capture_output=True, text=True, check=True)
     await store.create("s")
     await store.acquire("s", done.stdout.strip(), ttl_s=3_600)
     assert (await store.acquire("s", new_owner(), ttl_s=60)).generation == 2
 
 
-async def test_of_many_who_ask_at_once_exactly_one_holds(store: SqliteStore) -> None:
+async def test_of_many_who_ask_at_once_exactly_one_holds(store: Store) -> None:
     await store.create("s")
     asked = (store.acquire("s", new_owner(), ttl_s=60) for _ in range(50))
     given = await asyncio.gather(*asked, return_exceptions=True)

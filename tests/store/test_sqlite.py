@@ -27,7 +27,7 @@ from ullage.store.sqlite import FILE, SqliteStore
 from ullage.store.store import Checkpoint, DraftPiece, Lease, Store
 
 
-async def driven(store: SqliteStore, session: str = "s", events: tuple[Event, ...] = ()) -> Lease:
+async def driven(store: Store, session: str = "s", events: tuple[Event, ...] = ()) -> Lease:
     await store.create(session, events)
     return await store.acquire(session, "driver", ttl_s=60)
 
@@ -38,21 +38,21 @@ def test_it_is_a_store_in_the_users_data_directory_and_making_it_opens_nothing()
     assert store.path == data_directory() / FILE
 
 
-async def test_a_new_session_holds_its_first_events_with_their_envelopes_filled(store: SqliteStore) -> None:
+async def test_a_new_session_holds_its_first_events_with_their_envelopes_filled(store: Store) -> None:
     made = await store.create("s", [SessionStarted(model="m"), TurnStarted(turn="t")])
     assert [(event.session, event.seq, event.id) for event in made] == [("s", 1, "e1"), ("s", 2, "e2")]
     assert all(event.at > 1_600_000_000 for event in made)
     assert await store.read("s") == list(made)
 
 
-async def test_an_id_and_a_time_that_are_given_are_kept(store: SqliteStore) -> None:
+async def test_an_id_and_a_time_that_are_given_are_kept(store: Store) -> None:
     (made,) = await store.create("s", [TurnStarted(turn="t", id="mine", at=12.5, parent="p", session="other", seq=9)])
     assert made == TurnStarted(turn="t", id="mine", at=12.5, parent="p", session="s", seq=1)
     assert await store.read("s") == [made]
     assert (await store.about("s")).created == 12.5
 
 
-async def test_a_taken_id_and_an_empty_one_are_refused(store: SqliteStore) -> None:
+async def test_a_taken_id_and_an_empty_one_are_refused(store: Store) -> None:
     await store.create("s")
     with pytest.raises(CommandRefused, match="already"):
         await store.create("s", [TurnStarted(turn="t")])
@@ -61,7 +61,7 @@ async def test_a_taken_id_and_an_empty_one_are_refused(store: SqliteStore) -> No
     assert await store.read("s") == []
 
 
-async def test_of_an_unknown_session_nothing_can_be_asked(store: SqliteStore) -> None:
+async def test_of_an_unknown_session_nothing_can_be_asked(store: Store) -> None:
     for asked in (
         store.read("x"),
         store.about("x"),
@@ -81,7 +81,7 @@ async def test_of_an_unknown_session_nothing_can_be_asked(store: SqliteStore) ->
             await asked
 
 
-async def test_every_kind_of_step_reads_back_as_it_was_written(store: SqliteStore) -> None:
+async def test_every_kind_of_step_reads_back_as_it_was_written(store: Store) -> None:
     chance = random.Random(1)
     events = [event for number in range(50) for event in step(chance, number)]
     lease = await driven(store)
@@ -90,14 +90,14 @@ async def test_every_kind_of_step_reads_back_as_it_was_written(store: SqliteStor
     assert [encode(event) for event in await store.read("s")] == [encode(event) for event in written]
 
 
-async def test_reading_goes_on_behind_a_place_and_up_to_a_limit(store: SqliteStore) -> None:
+async def test_reading_goes_on_behind_a_place_and_up_to_a_limit(store: Store) -> None:
     await store.create("s", [TurnStarted(turn=str(number)) for number in range(1, 11)])
     assert [event.seq for event in await store.read("s", after=7)] == [8, 9, 10]
     assert [event.seq for event in await store.read("s", after=2, limit=3)] == [3, 4, 5]
     assert await store.read("s", after=10) == []
 
 
-async def test_events_and_fields_of_a_newer_version_are_kept(store: SqliteStore) -> None:
+async def test_events_and_fields_of_a_newer_version_are_kept(store: Store) -> None:
     newer = decode_event(b'{"type":"dreamt","v":9,"of":{"sheep":[1, 2]},"session":"elsewhere","seq":77}')
     wider = decode_event(b'{"type":"turn_started","turn":"t","mood":"good"}')
     await store.create("s", [newer, wider])
@@ -111,7 +111,7 @@ async def test_events_and_fields_of_a_newer_version_are_kept(store: SqliteStore)
     assert isinstance(known, TurnStarted)
 
 
-async def test_append_gives_the_commands_of_others_before_its_own_events(store: SqliteStore) -> None:
+async def test_append_gives_the_commands_of_others_before_its_own_events(store: Store) -> None:
     lease = await driven(store)
     await store.append(lease, [TurnStarted(turn="1")], after=0)
     await store.command("s", [CancelAsked()])
@@ -119,7 +119,7 @@ async def test_append_gives_the_commands_of_others_before_its_own_events(store: 
     assert [(event.seq, type(event)) for event in given] == [(2, CancelAsked), (3, TurnStarted)]
 
 
-async def test_an_exact_append_writes_nothing_when_a_command_lies_in_between(store: SqliteStore) -> None:
+async def test_an_exact_append_writes_nothing_when_a_command_lies_in_between(store: Store) -> None:
     lease = await driven(store)
     (asked,) = await store.command("s", [CancelAsked()])
     assert await store.append(lease, [TurnStarted(turn="1")], after=0, exact=True) == (asked,)
@@ -128,13 +128,13 @@ async def test_an_exact_append_writes_nothing_when_a_command_lies_in_between(sto
     assert written.seq == 2
 
 
-async def test_nothing_can_follow_an_event_that_does_not_exist(store: SqliteStore) -> None:
+async def test_nothing_can_follow_an_event_that_does_not_exist(store: Store) -> None:
     lease = await driven(store)
     with pytest.raises(LedgerError, match="ends at event 0"):
         await store.append(lease, [TurnStarted(turn="1")], after=5)
 
 
-async def test_two_drivers_can_not_be_and_the_refusal_names_the_holder(store: SqliteStore) -> None:
+async def test_two_drivers_can_not_be_and_the_refusal_names_the_holder(store: Store) -> None:
     await driven(store)
     with pytest.raises(SessionBusy, match="driver") as refused:
         await store.acquire("s", "another", ttl_s=60)
@@ -143,7 +143,7 @@ async def test_two_drivers_can_not_be_and_the_refusal_names_the_holder(store: Sq
     assert (await store.about("s")).held_by == "driver"
 
 
-async def test_a_lease_that_ran_out_can_be_taken_and_then_the_old_driver_writes_nothing(store: SqliteStore) -> None:
+async def test_a_lease_that_ran_out_can_be_taken_and_then_the_old_driver_writes_nothing(store: Store) -> None:
     await store.create("s")
     old = await store.acquire("s", "old", ttl_s=0)
     new = await store.acquire("s", "new", ttl_s=60)
@@ -162,7 +162,7 @@ async def test_a_lease_that_ran_out_can_be_taken_and_then_the_old_driver_writes_
     assert await store.read_draft("s") == []
 
 
-async def test_a_lease_that_ran_out_and_that_nobody_took_still_writes(store: SqliteStore) -> None:
+async def test_a_lease_that_ran_out_and_that_nobody_took_still_writes(store: Store) -> None:
     await store.create("s")
     lease = await store.acquire("s", "slow", ttl_s=0)
     await store.append(lease, [TurnStarted(turn="1")], after=0)
@@ -170,14 +170,14 @@ async def test_a_lease_that_ran_out_and_that_nobody_took_still_writes(store: Sql
     assert (await store.about("s")).held_by == "slow"
 
 
-async def test_a_released_session_is_free_at_once(store: SqliteStore) -> None:
+async def test_a_released_session_is_free_at_once(store: Store) -> None:
     lease = await driven(store)
     await store.release(lease)
     assert (await store.about("s")).held_by == ""
     assert (await store.acquire("s", "next", ttl_s=60)).generation == lease.generation + 1
 
 
-async def test_sessions_are_listed_by_their_last_change(store: SqliteStore) -> None:
+async def test_sessions_are_listed_by_their_last_change(store: Store) -> None:
     for name in ("a", "b", "c"):
         await store.create(name, [SessionStarted(model="m", title=f"About {name}")], origin="from")
         await asyncio.sleep(0.003)
@@ -190,7 +190,7 @@ async def test_sessions_are_listed_by_their_last_change(store: SqliteStore) -> N
     assert await store.about("c") == listed[1]
 
 
-async def test_a_session_without_a_title_is_called_by_what_was_said_first(store: SqliteStore) -> None:
+async def test_a_session_without_a_title_is_called_by_what_was_said_first(store: Store) -> None:
     await store.create("s", [SessionStarted(model="m")])
     await store.send("s", said("1", "  Fix the\n bug " + "x" * 200), "steer")
     await store.command("s", [MessageAdded(message=said("2", "Later.")), ModelChanged(model="n")])
@@ -200,7 +200,7 @@ async def test_a_session_without_a_title_is_called_by_what_was_said_first(store:
     assert about.model == "n"
 
 
-async def test_a_message_is_sent_once_whatever_how_often(store: SqliteStore) -> None:
+async def test_a_message_is_sent_once_whatever_how_often(store: Store) -> None:
     await store.create("s")
     first = await store.send("s", said("m"), "steer")
     again = await store.send("s", said("m", "Something else."), "follow_up")
@@ -210,7 +210,7 @@ async def test_a_message_is_sent_once_whatever_how_often(store: SqliteStore) -> 
     assert event == Queued(message=said("m"), kind="steer", position=1, session="s", seq=1, id="e1", at=first.at)
 
 
-async def test_what_steers_is_delivered_before_what_follows_up(store: SqliteStore) -> None:
+async def test_what_steers_is_delivered_before_what_follows_up(store: Store) -> None:
     await store.create("s")
     positions = [
         (await store.send("s", said(name), kind)).position  # type: ignore[arg-type]
@@ -226,7 +226,7 @@ async def test_what_steers_is_delivered_before_what_follows_up(store: SqliteStor
     ]
 
 
-async def test_a_waiting_message_can_be_edited_and_withdrawn(store: SqliteStore) -> None:
+async def test_a_waiting_message_can_be_edited_and_withdrawn(store: Store) -> None:
     await store.create("s")
     await store.send("s", said("m"), "steer")
     assert (await store.edit("s", said("m", "Better."))).position == 1
@@ -239,7 +239,7 @@ async def test_a_waiting_message_can_be_edited_and_withdrawn(store: SqliteStore)
     assert (receipt.state, receipt.position, receipt.is_new) == ("withdrawn", 0, False)
 
 
-async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_delivered(store: SqliteStore) -> None:
+async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_delivered(store: Store) -> None:
     lease = await driven(store)
     await store.send("s", said("m"), "steer")
     delivery: list[Event] = [QueueLeft(message_id="m", how="delivered"), MessageAdded(message=said("m"))]
@@ -262,7 +262,7 @@ async def test_a_message_that_no_longer_waits_can_not_be_edited_withdrawn_or_del
     assert (await store.about("s")).seq == 3
 
 
-async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(store: SqliteStore) -> None:
+async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(store: Store) -> None:
     lease = await driven(store)
     for number in range(30):
         name = f"m{number}"
@@ -278,7 +278,7 @@ async def test_a_withdrawal_and_a_delivery_at_once_have_one_winner(store: Sqlite
     assert sum(isinstance(event, MessageAdded) for event in events) == sum(each.how == "delivered" for each in left)
 
 
-async def test_many_writers_at_once_get_numbers_without_gaps(store: SqliteStore) -> None:
+async def test_many_writers_at_once_get_numbers_without_gaps(store: Store) -> None:
     lease = await driven(store)
     appends = (store.append(lease, [TurnStarted(turn=f"a{number}")] * 2, after=0) for number in range(150))
     commands = (store.command("s", [ApprovalGiven(call_id=str(number), approved=True)]) for number in range(150))
@@ -289,7 +289,7 @@ async def test_many_writers_at_once_get_numbers_without_gaps(store: SqliteStore)
         assert list(each) == events[: len(each)], "an append gives the ledger up to its own events"
 
 
-async def test_a_write_whose_caller_was_cancelled_is_written_all_the_same(store: SqliteStore) -> None:
+async def test_a_write_whose_caller_was_cancelled_is_written_all_the_same(store: Store) -> None:
     lease = await driven(store)
     tasks = [asyncio.create_task(store.append(lease, [TurnStarted(turn=str(number))], after=0)) for number in range(20)]
     await asyncio.sleep(0)
@@ -323,7 +323,7 @@ asyncio.run(main())
     await store.close()
 
 
-async def test_a_closed_store_says_so_and_closes_twice_quietly(store: SqliteStore) -> None:
+async def test_a_closed_store_says_so_and_closes_twice_quietly(store: Store) -> None:
     await store.create("s")
     await store.close()
     await store.close()

@@ -33,11 +33,11 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "search": {"idempotent": True, "timeout_s": SEARCH_S + MARGIN_S},
     "shell": {"sequential": True, "timeout_s": LONGEST_S + MARGIN_S},
 }
-"""How each built-in tool runs, as arguments of ``tool``."""
+"""Every built-in tool, and how it runs, as arguments of ``tool``."""
 
 
 def builtin_tools(
-    names: Sequence[str] = ("read", "write", "edit", "list", "search", "shell"),
+    names: Sequence[str] = tuple(OPTIONS),
     *,
     root: Path | NarrowRoot | None = None,
     approve: bool | Sequence[str] | Mapping[str, ApprovalRule] = False,
