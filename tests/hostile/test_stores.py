@@ -13,7 +13,7 @@ from ullage.directories import data_directory
 from ullage.runtime.agent import Agent
 from ullage.runtime.copying import harmless
 from ullage.runtime.hosting import Host
-from ullage.store.adopting import adopt
+from ullage.store.ownership import adopt
 
 
 def agent_of(url: str, directory: Path) -> Agent:

@@ -10,8 +10,7 @@ from ullage.agent.copies import keep_nothing
 from ullage.agent.loop import Loop, apply
 from ullage.errors import StoreUnavailable
 from ullage.events import Imported
-from ullage.store.adopting import adopt
-from ullage.store.ownership import ForeignStore, require_own
+from ullage.store.ownership import ForeignStore, adopt, require_own
 from ullage.store.sqlite import SqliteStore
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from ullage.directories import data_directory
 from ullage.display.text import counted, printable
 from ullage.runtime.copying import harmless
-from ullage.store.adopting import adopt
-from ullage.store.ownership import mark_of, require_own
+from ullage.store.ownership import adopt, mark_of, require_own
 
 
 def store_at(name: str) -> Path:

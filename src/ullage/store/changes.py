@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import chain
 
@@ -35,7 +34,8 @@ class Subscription:
                     await self._news.wait()
             except TimeoutError:
                 return False
-        self._raise_if_closed()
+        if self._is_closed:
+            raise StoreUnavailable("The store was closed while a session was watched. Open it again to continue.")
         self._news.clear()
         return True
 
@@ -53,9 +53,10 @@ class Subscription:
 
     def hear(self, change: Change | None) -> None:
         """A change of this process, or ``None`` for changes that are only in the database."""
-        if change is None or not change.stored or len(self._held) >= MOST_HELD:
-            if len(self._held) >= MOST_HELD:
-                self._held.clear()
+        if len(self._held) >= MOST_HELD:
+            self._held.clear()
+            self._must_look = True
+        elif change is None or not change.stored:
             self._must_look = True
         else:
             self._held.append(change)
@@ -64,10 +65,6 @@ class Subscription:
     def end(self) -> None:
         self._is_closed = True
         self._news.set()
-
-    def _raise_if_closed(self) -> None:
-        if self._is_closed:
-            raise StoreUnavailable("The store was closed while a session was watched. Open it again to continue.")
 
 
 _News = tuple[Subscription, Change | None]
@@ -116,9 +113,10 @@ class Watchers:
     def end(self) -> None:
         """Ends all subscriptions, because the store closes."""
         with self._lock:
-            lists = list(self._by_session.values())
-        for subscription in chain.from_iterable(lists):
-            _call(subscription.loop, subscription.end)
+            subscriptions = list(chain.from_iterable(self._by_session.values()))
+        for subscription in subscriptions:
+            with suppress(RuntimeError):  # the loop is closed and has no listeners
+                subscription.loop.call_soon_threadsafe(subscription.end)
 
 
 def _deliver(news: list[_News]) -> None:
@@ -127,14 +125,10 @@ def _deliver(news: list[_News]) -> None:
     for subscription, change in news:
         by_loop.setdefault(subscription.loop, []).append((subscription, change))
     for loop, its_news in by_loop.items():
-        _call(loop, _hear_all, its_news)
+        with suppress(RuntimeError):  # the loop is closed and has no listeners
+            loop.call_soon_threadsafe(_hear_all, its_news)
 
 
 def _hear_all(news: list[_News]) -> None:
     for subscription, change in news:
         subscription.hear(change)
-
-
-def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *values: object) -> None:
-    with suppress(RuntimeError):  # the loop is closed and has no listeners
-        loop.call_soon_threadsafe(function, *values)

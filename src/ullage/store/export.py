@@ -23,9 +23,8 @@ from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.envelope import LOG_LINE_BYTES, SESSION_FILE_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
 from ullage.events import Event, Imported
-from ullage.store.blobs import handle_of
 from ullage.store.failures import unusable
-from ullage.store.store import Store
+from ullage.store.store import Store, handle_of
 
 FORMAT = "ullage-session"
 VERSION = 1

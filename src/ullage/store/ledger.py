@@ -1,4 +1,4 @@
-"""Reading and writing a session's ledger within one transaction."""
+"""Reads, writes, copies and deletes a session's ledger within one transaction."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from ullage.agent.copies import CopiedSession, CopyClosure, Keep
 from ullage.errors import CommandRefused, LedgerError
 from ullage.events import (
     Event,
@@ -18,12 +19,14 @@ from ullage.events import (
     SessionStarted,
 )
 from ullage.messages import Message, TextPart
+from ullage.store.leases import busy, holder
 from ullage.store.queue import follow_queue
 from ullage.store.rows import EventRow, number, to_event, to_row
-from ullage.store.store import SessionRow
 from ullage.store.transaction import Change, SessionHead, Transaction, session_head, statements
 
 TITLE_LENGTH = 80
+
+_OF_A_SESSION = ("delete_queue", "delete_drafts", "delete_checkpoint", "delete_kept", "delete_events", "delete_session")
 
 
 def create(work: Transaction, session: str, origin: str, events: Sequence[Event] = ()) -> SessionHead:
@@ -82,8 +85,9 @@ def append(
 
 def read(database: sqlite3.Connection, where: SessionHead, *, after: int, limit: int | None = None) -> Iterator[Event]:
     """Events with a higher number than ``after``, in order."""
-    for row in rows(database, where, after=after, limit=limit):
-        yield _event(database, where, row)
+    most = -1 if limit is None else limit
+    for row in database.execute(statements()["read_events"], (where.key, after, most)):
+        yield _event(database, where, EventRow(*row))
 
 
 def read_these(database: sqlite3.Connection, where: SessionHead, seqs: Sequence[int]) -> list[Event]:
@@ -103,25 +107,54 @@ def _event(database: sqlite3.Connection, where: SessionHead, row: EventRow) -> E
     return QueueLeft(session=where.session, seq=event.seq, id=event.id, at=event.at, message_id=left[0], how=left[1])
 
 
-def rows(
-    database: sqlite3.Connection, where: SessionHead, *, after: int = 0, limit: int | None = None
-) -> Iterator[EventRow]:
-    """The stored rows of these events."""
-    most = -1 if limit is None else limit
-    for row in database.execute(statements()["read_events"], (where.key, after, most)):
-        yield EventRow(*row)
+def resting_of(database: sqlite3.Connection, origin: str, through: int, keep: Keep) -> CopyClosure:
+    """The events that close a copy of the origin's events up to ``through``. Raises ``SessionNotFound``."""
+    events = read(database, session_head(database, origin), after=0, limit=through)
+    return CopiedSession().add_all(events).resting(keep)
 
 
-def sessions(database: sqlite3.Connection, limit: int, before: float | None) -> list[SessionRow]:
-    """See ``Store.sessions``."""
-    found = database.execute(statements()["list_sessions"], (before, before, limit))
-    return [SessionRow(*row) for row in found]
+def copy_session(work: Transaction, origin: str, session: str, through: int, resting: CopyClosure) -> tuple[Event, ...]:
+    """See ``Store.fork``. The copy is no reference: either session can be deleted without the other."""
+    source = session_head(work.database, origin)
+    if not 0 <= through <= source.seq:
+        raise LedgerError(f"Session {origin!r} has no event {through}: its last one is {source.seq}.")
+    first = list(read(work.database, source, after=0, limit=1))
+    target = create(work, session, origin, first)
+    work.run("copy_events", target.key, source.key, through)
+    work.run("copy_kept", target.key, source.key)
+    copied = {"source": source.key, "target": target.key, "through": through}
+    work.database.execute(statements()["copy_queue"], copied)
+    left = {event.message_id for event in resting.events if isinstance(event, QueueLeft)}
+    waiting = [row[0] for row in work.run("pending", target.key) if row[0] not in left]
+    added: list[Event] = [QueueLeft(message_id=message, how="returned") for message in waiting]
+    added += [*resting.events, Forked(origin=origin, through=through, dropped=resting.dropped)]
+    place = target._replace(seq=through, title=source.title, model=source.model)
+    return write(work, place, added, strict=False)
 
 
-def about(database: sqlite3.Connection, session: str) -> SessionRow:
-    """Raises ``SessionNotFound``."""
-    session_head(database, session)
-    return SessionRow(*database.execute(statements()["about_session"], (session,)).fetchone())
+def delete(work: Transaction, where: SessionHead) -> None:
+    """Delete a session and the kept bytes that no other session has. Raises ``SessionBusy``."""
+    if holder(where):
+        raise busy(where)
+    orphans = work.run("orphans_of", where.key).fetchall()
+    for name in _OF_A_SESSION:
+        work.run(name, where.key)
+    work.database.executemany(statements()["delete_blob"], orphans)
+    work.changes.append(Change(where.session))
+
+
+def delete_unchanged(work: Transaction, age_s: float, most: int) -> list[str]:
+    """Delete at most ``most`` sessions without a driver that did not change for ``age_s``; returns their ids."""
+    before = work.run("now").fetchone()[0] - age_s
+    gone = []
+    for (session,) in work.run("unchanged_since", before).fetchall():
+        where = session_head(work.database, session)
+        if not holder(where):
+            delete(work, where)
+            gone.append(session)
+        if len(gone) >= most:
+            break
+    return gone
 
 
 def _naming(where: SessionHead, events: Sequence[Event]) -> tuple[str, str]:

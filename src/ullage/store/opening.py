@@ -9,6 +9,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -124,7 +125,7 @@ def _prepare(database: sqlite3.Connection, path: Path, mark: bytes) -> None:
     _check(database, path, version_of(database))
     if not os.access(path, os.W_OK):
         raise ReadOnlyStore(f"The database {path} may not be written. Allow it, or point ULLAGE_DATA elsewhere.")
-    if _page_count(database) == 0:
+    if database.execute("PRAGMA page_count").fetchone()[0] == 0:
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         # Before the log is in use, so that the file itself says from its first moment whose it is.
         database.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -148,14 +149,10 @@ def connect(path: Path, how: str) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=256,
     )
-    database.text_factory = _text
+    # A text that is no UTF-8 is shown as far as it can be, and stops nothing else.
+    database.text_factory = partial(str, encoding="utf-8", errors="replace")
     database.executescript(_FOR_ALL)
     return database
-
-
-def _text(data: bytes) -> str:
-    """A text of the database. One that is no UTF-8 is shown as far as it can be, and stops nothing else."""
-    return data.decode("utf-8", "replace")
 
 
 def _opened(path: Path, how: str) -> sqlite3.Connection:
@@ -174,7 +171,8 @@ def _check(database: sqlite3.Connection, path: Path, version: int) -> None:
             f"The database {path} was written by a newer Ullage (its version is {version}, this one reads {VERSION}). "
             "Update Ullage, or point ULLAGE_DATA to another directory. Nothing was changed."
         )
-    if _has_tables(database) and _application(database) != APPLICATION:
+    has_tables = bool(database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    if has_tables and _application(database) != APPLICATION:
         raise StoreUnavailable(
             f"{path} is the database of another program. Point ULLAGE_DATA to another directory. Nothing was changed."
         )
@@ -216,13 +214,5 @@ def version_of(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _has_tables(database: sqlite3.Connection) -> bool:
-    return bool(database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-
-
 def _application(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA application_id").fetchone()[0])
-
-
-def _page_count(database: sqlite3.Connection) -> int:
-    return int(database.execute("PRAGMA page_count").fetchone()[0])

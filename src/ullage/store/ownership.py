@@ -2,8 +2,8 @@
 
 An approval in a store lets a command run, and a server resumes the unfinished work of a store. So a database outside
 the user's data directory carries a mark, made of a secret in that directory and of the file's path. An attacker who can
-only place a file doesn't know the mark. ``store/adopting.py`` takes over a store without it. A program that names a
-store is trusted: it could run the command itself.
+only place a file doesn't know the mark. ``adopt`` takes over a store without it. A program that names a store is
+trusted: it could run the command itself.
 """
 
 from __future__ import annotations
@@ -17,11 +17,23 @@ import stat
 import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from ullage.agent.copies import CopiedSession, Keep
 from ullage.errors import StoreUnavailable
-from ullage.store.failures import unusable
-from ullage.store.opening import open_for_reading
+from ullage.events import Imported, QueueLeft
+from ullage.store.failures import failure, unusable
+from ullage.store.ledger import read, write
+from ullage.store.opening import (
+    bring_up_to_date,
+    connect,
+    open_for_reading,
+    schema_of,
+    set_mark,
+    tables_of,
+    version_of,
+)
+from ullage.store.transaction import Transaction, session_head
 
 SECRET: Final = "store-secret"  # noqa: S105 - the name of a file
 """Its name in the user's data directory."""
@@ -95,3 +107,67 @@ def _read(path: Path) -> bytes:
             "made, and stores outside of the data directory then need `ullage adopt --unfinished`."
         )
     return secret
+
+
+class AdoptedSession(NamedTuple):
+    """A session of the store. ``dropped`` lists for a person what was removed from it."""
+
+    session: str
+    dropped: tuple[str, ...]
+
+
+def adopt(path: Path, data: Path, *, keep: Keep | None) -> list[AdoptedSession]:
+    """Mark the database as the user's own, in one transaction; gives its sessions.
+
+    With ``keep``, each session is closed like an import: unfinished work ends, grants are revoked, and only the
+    settings that ``keep`` returns remain. Without it the sessions stay as they are: for the user's own store that was
+    moved. Stored folds are removed in both cases, since only the ledger is trusted.
+
+    Raises ``StoreUnavailable``, also for a database with tables, triggers or views of its own.
+    """
+    if not path.is_file():
+        raise StoreUnavailable(f"There is no store {path}. Name the database file.")
+    try:
+        with closing(connect(path, "mode=rw")) as database:
+            return _adopt(database, path, mark_of(path, data), keep)
+    except sqlite3.Error as problem:
+        raise failure(problem, path) from problem
+
+
+def _adopt(database: sqlite3.Connection, path: Path, mark: bytes, keep: Keep | None) -> list[AdoptedSession]:
+    if tables_of(database) != schema_of(version_of(database)):
+        raise StoreUnavailable(
+            f"{path} is no store as Ullage makes them: it lacks tables, or has tables, triggers or views of its own. "
+            "Nothing was changed. Ask for its sessions as exported files and import those."
+        )
+    bring_up_to_date(database, path, b"")
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        work = Transaction(database)
+        work.run("delete_all_checkpoints")
+        names = [row[0] for row in work.run("session_ids")]
+        if keep is None:
+            adopted = [AdoptedSession(name, ()) for name in names]
+        else:
+            work.run("delete_all_drafts")
+            work.run("forget_drivers")
+            adopted = [AdoptedSession(name, _close_session(work, name, keep)) for name in names]
+        set_mark(database, mark)
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+    return adopted
+
+
+def _close_session(work: Transaction, session: str, keep: Keep) -> tuple[str, ...]:
+    """Close one session; returns what was removed from it."""
+    where = session_head(work.database, session)
+    resting = CopiedSession().add_all(read(work.database, where, after=0)).resting(keep)
+    named = {event.message_id for event in resting.events if isinstance(event, QueueLeft)}
+    waiting = [row[0] for row in work.run("pending", where.key) if row[0] not in named]
+    unnamed = [QueueLeft(message_id=message, how="returned") for message in waiting]
+    imported = Imported(origin=session, dropped=resting.dropped)
+    write(work, where, [*unnamed, *resting.events, imported], strict=False)
+    return resting.dropped

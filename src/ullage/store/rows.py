@@ -43,44 +43,36 @@ def number(events: Iterable[Event], session: str, after: int, now: float) -> tup
     filled: list[Event] = []
     for seq, event in enumerate(events, after + 1):
         name, at = event.id or f"e{seq}", event.at or now
+        envelope = _envelope(session, seq, name, at)
         if isinstance(event, UnknownEvent):
-            fields = {**_bare(event.raw), **_envelope(session, seq, name, at)}
-            filled.append(_with(event, session, seq, name, at, msgspec.Raw(msgspec.json.encode(fields))))
+            raw = msgspec.Raw(msgspec.json.encode({**_bare(event.raw), **envelope}))
+            filled.append(msgspec.structs.replace(event, raw=raw, **envelope))
         else:
-            filled.append(msgspec.structs.replace(event, session=session, seq=seq, id=name, at=at))
+            filled.append(msgspec.structs.replace(event, **envelope))
     return tuple(filled)
 
 
 def to_row(event: Event) -> EventRow:
-    """What is stored of a numbered event."""
+    """What is stored of a numbered event. Raises ``WrongType`` for one that could not be read again."""
     name = None if event.id == f"e{event.seq}" else event.id
     if isinstance(event, UnknownEvent):
-        bare = msgspec.json.encode(_bare(event.raw))
-    else:
-        bare = _written(msgspec.structs.replace(event, session="", seq=0, id="", at=0))
-    return EventRow(event.seq, name, event.at, pack(bare))
-
-
-def _written(event: Event) -> bytes:
-    """The event's JSON, once it is certain that it can be read again. Raises ``WrongType``."""
+        return EventRow(event.seq, name, event.at, pack(msgspec.json.encode(_bare(event.raw))))
     kind = event.__struct_config__.tag
     message = getattr(event, "message", None)
     if message is not None and not is_message(message):
         raise WrongType(f"This {kind} was not stored: its message holds something that is no part of a message.")
     try:
-        data = encode(event)
+        data = encode(msgspec.structs.replace(event, session="", seq=0, id="", at=0))
         again = decode_event(data)
     except (UndecodableRow, TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise WrongType(f"This {kind} was not stored, as it could not be read again: {problem}") from problem
-    if type(again) is not type(event) or (
-        message is not None and not _is_same(message, getattr(again, "message", message))
-    ):
+    is_same = type(again) is type(event)
+    if is_same and message is not None:
+        read: Message = getattr(again, "message", message)
+        is_same = (message.id, message.role, *message.parts) == (read.id, read.role, *read.parts)
+    if not is_same:
         raise WrongType(f"This {kind} was not stored, as it would be read as something else.")
-    return data
-
-
-def _is_same(message: Message, again: Message) -> bool:
-    return (message.id, message.role, *message.parts) == (again.id, again.role, *again.parts)
+    return EventRow(event.seq, name, event.at, pack(data))
 
 
 def is_message(value: object) -> bool:
@@ -158,7 +150,3 @@ def _bare(raw: msgspec.Raw) -> dict[str, object]:
 
 def _envelope(session: str, seq: int, name: str, at: float) -> dict[str, object]:
     return {"session": session, "seq": seq, "id": name, "at": at}
-
-
-def _with(event: UnknownEvent, session: str, seq: int, name: str, at: float, raw: msgspec.Raw) -> UnknownEvent:
-    return msgspec.structs.replace(event, session=session, seq=seq, id=name, at=at, raw=raw)

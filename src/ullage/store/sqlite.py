@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -14,18 +15,17 @@ from typing import TypeVar
 
 from ullage.agent.copies import Keep, keep_nothing
 from ullage.directories import data_directory
-from ullage.errors import CommandRefused, StoreUnavailable
+from ullage.errors import CommandRefused, SessionNotFound, StoreUnavailable
 from ullage.events import Event, QueueEdited, QueueLeft
 from ullage.messages import Message
-from ullage.store import blobs, drafts, leases, ledger, queue
+from ullage.store import drafts, leases, ledger, queue
 from ullage.store.changes import Subscription, Watchers
-from ullage.store.checkpoints import pack_checkpoint, read_checkpoint, save_checkpoint
 from ullage.store.failures import UNREADABLE, ReadOnlyStore, damaged, failure
 from ullage.store.following import Follower, look
 from ullage.store.opening import open_for_reading
-from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow
-from ullage.store.transaction import Transaction, session_head
-from ullage.store.whole_sessions import copy_session, delete, delete_unchanged, resting_of
+from ullage.store.rows import LEVEL
+from ullage.store.store import Checkpoint, DraftPiece, Lease, QueueKind, Receipt, SessionRow, handle_of
+from ullage.store.transaction import Transaction, session_head, statements
 from ullage.store.writer import WriterThread
 
 T = TypeVar("T")
@@ -66,34 +66,25 @@ class SqliteStore:
         return await self._writer.perform(work, durable=True)
 
     async def fork(self, origin: str, session: str, *, through: int, keep: Keep = keep_nothing) -> tuple[Event, ...]:
-        """Begin ``session`` as a copy of another's events up to ``through``, at rest; gives the events added to them.
-
-        They close what was unfinished there, end the wait of queued messages, which stay in the origin's queue alone,
-        take back the settings that ``keep`` does not keep, and say ``Forked``. What the origin keeps is kept by both.
-        Raises ``SessionNotFound``, ``LedgerError`` when the origin has no event ``through``, ``CommandRefused`` when
-        the id is taken.
-        """
         # Events that are stored never change, so this may be found out before the transaction.
-        resting = await self._read(lambda database: resting_of(database, origin, through, keep))
+        resting = await self._read(lambda database: ledger.resting_of(database, origin, through, keep))
         return await self._writer.perform(
-            lambda inside: copy_session(inside, origin, session, through, resting), durable=True
+            lambda inside: ledger.copy_session(inside, origin, session, through, resting), durable=True
         )
 
     async def delete(self, session: str) -> None:
         def work(inside: Transaction) -> None:
-            delete(inside, session_head(inside.database, session))
+            ledger.delete(inside, session_head(inside.database, session))
 
         await self._writer.perform(work, durable=True)
         await self._writer.give_room_back()
 
     async def delete_unchanged(self, *, age_s: float) -> list[str]:
-        """Delete sessions that nobody drives and nothing was written to for so long; gives their ids.
-
-        Their room goes back to the file system. Forks of them stay whole: they have their own copies.
-        """
         gone: list[str] = []
         while True:  # a few at a time, so that others' writes get in between
-            some = await self._writer.perform(partial(delete_unchanged, age_s=age_s, most=MOST_DELETED), durable=True)
+            some = await self._writer.perform(
+                partial(ledger.delete_unchanged, age_s=age_s, most=MOST_DELETED), durable=True
+            )
             gone += some
             if not some:
                 break
@@ -101,10 +92,18 @@ class SqliteStore:
         return gone
 
     async def sessions(self, *, limit: int = 100, before: float | None = None) -> list[SessionRow]:
-        return await self._read(lambda database: ledger.sessions(database, limit, before))
+        def work(database: sqlite3.Connection) -> list[SessionRow]:
+            found = database.execute(statements()["list_sessions"], (before, before, limit))
+            return [SessionRow(*row) for row in found]
+
+        return await self._read(work)
 
     async def about(self, session: str) -> SessionRow:
-        return await self._read(lambda database: ledger.about(database, session))
+        def work(database: sqlite3.Connection) -> SessionRow:
+            session_head(database, session)
+            return SessionRow(*database.execute(statements()["about_session"], (session,)).fetchone())
+
+        return await self._read(work)
 
     async def read(self, session: str, *, after: int = 0, limit: int | None = None) -> list[Event]:
         def work(database: sqlite3.Connection) -> list[Event]:
@@ -157,11 +156,31 @@ class SqliteStore:
         return await self._read(work)
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        packed = await asyncio.get_running_loop().run_in_executor(self._pool, pack_checkpoint, checkpoint)
-        await self._writer.perform(lambda inside: save_checkpoint(inside, leases.held(inside, lease), packed))
+        # Compressing takes milliseconds a megabyte, so it is done outside the writer.
+        compressing = asyncio.get_running_loop().run_in_executor(self._pool, zlib.compress, checkpoint.data, LEVEL)
+        packed = await compressing
+        is_packed = len(packed) < len(checkpoint.data)
+        data = packed if is_packed else checkpoint.data
+
+        def work(inside: Transaction) -> None:
+            where = leases.held(inside, lease)
+            inside.run("save_checkpoint", where.key, checkpoint.seq, checkpoint.made_by, is_packed, data)
+
+        await self._writer.perform(work)
 
     async def checkpoint(self, session: str, made_by: str) -> Checkpoint | None:
-        return await self._read(lambda database: read_checkpoint(database, session_head(database, session), made_by))
+        def work(database: sqlite3.Connection) -> Checkpoint | None:
+            where = session_head(database, session)
+            row = database.execute(statements()["checkpoint"], (where.key, made_by)).fetchone()
+            if row is None:
+                return None
+            seq, made_by_stored, is_packed, data = row
+            try:
+                return Checkpoint(seq, made_by_stored, zlib.decompress(data) if is_packed else data)
+            except (zlib.error, TypeError):
+                return None  # a checkpoint only saves time: the ledger is folded instead
+
+        return await self._read(work)
 
     # -- everybody --
 
@@ -209,22 +228,37 @@ class SqliteStore:
         return await self._writer.perform(work, durable=True)
 
     async def keep(self, session: str, data: bytes) -> str:
-        handle = await asyncio.get_running_loop().run_in_executor(self._pool, blobs.handle_of, data)
+        handle = await asyncio.get_running_loop().run_in_executor(self._pool, handle_of, data)
 
-        def work(inside: Transaction) -> str:
-            return blobs.keep(inside, session_head(inside.database, session), handle, data)
+        def work(inside: Transaction) -> None:
+            where = session_head(inside.database, session)
+            inside.run("add_blob", handle, data)
+            inside.run("keep", where.key, handle)
 
-        return await self._writer.perform(work)
+        await self._writer.perform(work)
+        return handle
 
     async def kept(self, session: str, handle: str, *, start: int = 0, size: int | None = None) -> bytes:
         def work(database: sqlite3.Connection) -> bytes:
-            return blobs.kept(database, session_head(database, session), handle, start, size)
+            where = session_head(database, session)
+            row = database.execute(statements()["kept"], (where.key, handle)).fetchone()
+            if row is None:
+                raise SessionNotFound(f"Session {session!r} keeps nothing under {handle!r}.")
+            # Only the requested range is read.
+            with database.blobopen("blobs", "data", row[0], readonly=True) as blob:
+                first = min(max(start, 0), len(blob))
+                blob.seek(first)
+                most = len(blob) - first if size is None else max(size, 0)
+                return blob.read(most)
 
         return await self._read(work)
 
     async def handles(self, session: str) -> list[str]:
-        """The handles of all that the session keeps. Raises ``SessionNotFound``."""
-        return await self._read(lambda database: blobs.handles(database, session_head(database, session)))
+        def work(database: sqlite3.Connection) -> list[str]:
+            where = session_head(database, session)
+            return [row[0] for row in database.execute(statements()["kept_handles"], (where.key,))]
+
+        return await self._read(work)
 
     @asynccontextmanager
     async def watch(self, session: str) -> AsyncIterator[Subscription]:

@@ -42,11 +42,8 @@ SELECT seq, name, at, body FROM events WHERE session = ? AND seq = ?;
 SELECT seq, name, at, body FROM events
 WHERE session = ? AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq;
 
--- name: newest_event
-SELECT coalesce(max(id), 0) FROM events;
-
--- name: newest_draft
-SELECT coalesce(max(id), 0) FROM drafts;
+-- name: newest
+SELECT (SELECT coalesce(max(id), 0) FROM events), (SELECT coalesce(max(id), 0) FROM drafts);
 
 -- name: sessions_with_news
 SELECT sessions.id FROM (

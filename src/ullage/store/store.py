@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from hashlib import sha256
 from typing import Literal, NamedTuple, Protocol
 
 from ullage.agent.copies import Keep, keep_nothing
@@ -82,6 +83,11 @@ class SessionRow(NamedTuple):
     held_by: str = ""
     origin: str = ""
     drivers: int = 0
+
+
+def handle_of(data: bytes) -> str:
+    """The handle of kept bytes: the first 128 bits of their SHA-256."""
+    return sha256(data).hexdigest()[:32]
 
 
 class Watch(Protocol):

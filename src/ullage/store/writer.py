@@ -18,9 +18,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ullage.errors import StoreUnavailable, UllageError
+from ullage.store.changes import Watchers
 from ullage.store.failures import UNREADABLE, damaged, failure, primary_code
 from ullage.store.opening import open_for_writing
 from ullage.store.ownership import SECRET, mark_of
@@ -37,23 +38,6 @@ PAGES_AT_ONCE = 1_000
 
 POLL_S = 0.05
 """The interval of checks for commits of other processes, while there are watchers."""
-
-
-class Audience(Protocol):
-    """Receives notifications of stored changes, in the writer's thread.
-
-    An exception is logged and does not affect the writes: they are already stored.
-    """
-
-    def tell(self, changes: list[Change]) -> None:
-        """This store committed these changes."""
-        ...
-
-    def tell_foreign(self, sessions: set[str] | None) -> None:
-        """Another process committed something in these sessions; ``None``: in unknown sessions."""
-        ...
-
-    def is_listening(self) -> bool: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -73,10 +57,10 @@ class _Write:
 class WriterThread:
     """See the head of the file. The thread begins with the first write and ends with ``close``."""
 
-    def __init__(self, path: Path, audience: Audience, data: Path | None = None) -> None:
+    def __init__(self, path: Path, watchers: Watchers, data: Path | None = None) -> None:
         self.path = path
         self._data = data
-        self._audience = audience
+        self._watchers = watchers
         self._waiting: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -85,7 +69,9 @@ class WriterThread:
         self._inode = 0
         self.was_opened = False
         """Whether the database could be opened, so that readers find its tables."""
-        self._data_version = self._newest_event = self._newest_draft = -1
+        self._data_version = -1
+        self._newest: tuple[int, int] = (-1, -1)
+        """The last rows of the events and of the drafts."""
         self._polled = 0.0
 
     async def perform(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
@@ -94,30 +80,26 @@ class WriterThread:
         ``work`` may run twice, the second time after the first one was undone. Raises what ``work`` raises, a
         ``StopIteration`` as the cause of a ``RuntimeError``, and ``StoreUnavailable``.
         """
-        loop = asyncio.get_running_loop()
-        write = _Write(work, durable, loop, loop.create_future())
-        self._put(write)
-        return await write.future  # type: ignore[no-any-return]
+        return await self._enqueue(work, durable=durable)  # type: ignore[no-any-return]
 
     async def open(self) -> None:
         """Open the database if it is not, without writing. Raises ``StoreUnavailable``.
 
         From then on watchers are notified of every commit of another process.
         """
-        await self._aside("")
+        await self._enqueue(None)
 
     async def give_room_back(self) -> None:
         """Return free pages to the file system, a few megabytes at a time. Raises ``StoreUnavailable``."""
         while await self.perform(lambda inside: inside.database.execute("PRAGMA freelist_count").fetchone()[0]):
-            await self._aside(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
+            await self._enqueue(None, script=f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
 
-    async def _aside(self, script: str) -> None:
+    def _enqueue(
+        self, work: Callable[[Transaction], Any] | None, *, durable: bool = False, script: str = ""
+    ) -> asyncio.Future[Any]:
+        """Hand the work to the thread, and start the thread with the first one."""
         loop = asyncio.get_running_loop()
-        write = _Write(None, False, loop, loop.create_future(), script=script)
-        self._put(write)
-        await write.future
-
-    def _put(self, write: _Write) -> None:
+        write = _Write(work, durable, loop, loop.create_future(), script=script)
         with self._starting:
             if self._is_closed:
                 raise StoreUnavailable(f"The store of {self.path} was closed; open another one to go on.")
@@ -128,6 +110,7 @@ class WriterThread:
                 self._thread.start()
                 atexit.register(self.finish)
             self._waiting.put(write)
+        return write.future
 
     def finish(self) -> None:
         """Perform what is waiting, and end the thread. Blocks until then."""
@@ -145,35 +128,27 @@ class WriterThread:
         is_open = True
         while is_open:
             writes: list[_Write] = []
-            try:
-                first = self._waiting.get(timeout=POLL_S) if self._audience.is_listening() else self._waiting.get()
-                is_open = self._collect(first, writes)
-            except queue.Empty:
-                pass
-            looks = [write for write in writes if write.work is None]
-            writes = [write for write in writes if write.work is not None]
+            looks: list[_Write] = []
+            # Wait for the first write, then take what else is waiting.
+            wait_s = POLL_S if self._watchers.is_listening() else None
+            with suppress(queue.Empty):
+                next_write = self._waiting.get(timeout=wait_s)
+                while next_write is not None:
+                    kind = looks if next_write.work is None else writes
+                    kind.append(next_write)
+                    if len(writes) + len(looks) >= MOST_AT_ONCE:
+                        break
+                    next_write = self._waiting.get_nowait()
+                is_open = next_write is not None
             if writes:
                 self._perform(writes)
             if looks:
                 self._open_for(looks)
-            if is_open and self._audience.is_listening() and time.monotonic() - self._polled >= POLL_S:
+            if is_open and self._watchers.is_listening() and time.monotonic() - self._polled >= POLL_S:
                 self._poll()
         if self._database is not None:
             self._database.close()
             self._database = None
-
-    def _collect(self, first: _Write | None, writes: list[_Write]) -> bool:
-        """All waiting writes up to ``MOST_AT_ONCE``; False if the thread should end."""
-        write = first
-        while write is not None:
-            writes.append(write)
-            if len(writes) >= MOST_AT_ONCE:
-                return True
-            try:
-                write = self._waiting.get_nowait()
-            except queue.Empty:
-                return True
-        return False
 
     def _perform(self, writes: list[_Write]) -> None:
         try:
@@ -193,7 +168,7 @@ class WriterThread:
             _fail(writes, problem)
         stored = [change for write in writes if write.problem is None for change in write.changes]
         if stored:
-            self._tell(self._audience.tell, stored)
+            self._tell(self._watchers.tell, stored)
         _answer(writes)
 
     def _commit(self, writes: list[_Write]) -> None:
@@ -202,18 +177,20 @@ class WriterThread:
         database.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
         database.execute("BEGIN IMMEDIATE")
         try:
-            if self._audience.is_listening():
+            if self._watchers.is_listening():
                 self._look_around(database)
             for write in writes:
                 self._one(database, write)
-            newest = self._newest(database) if self._audience.is_listening() else None
+            newest = None
+            if self._watchers.is_listening():
+                newest = database.execute(statements()["newest"]).fetchone()
             database.execute("COMMIT")
         except BaseException:
             if database.in_transaction:
                 database.execute("ROLLBACK")
             raise
         if newest is not None:
-            self._newest_event, self._newest_draft = newest
+            self._newest = newest
 
     def _one(self, database: sqlite3.Connection, write: _Write) -> None:
         write.result = write.problem = None
@@ -297,23 +274,18 @@ class WriterThread:
         if version == self._data_version:
             return
         known, self._data_version = self._data_version, version
-        before = (self._newest_event, self._newest_draft)
-        self._newest_event, self._newest_draft = self._newest(database)
+        before, self._newest = self._newest, database.execute(statements()["newest"]).fetchone()
         if known < 0 or is_stale:
-            self._tell(self._audience.tell_foreign, None)
+            self._tell(self._watchers.tell_foreign, None)
             return
         found = {row[0] for row in database.execute(statements()["sessions_with_news"], before)}
-        self._tell(self._audience.tell_foreign, found or None)
+        self._tell(self._watchers.tell_foreign, found or None)
 
     def _tell(self, tell: Callable[[T], None], what: T) -> None:
         try:
             tell(what)
         except Exception:
             log.exception("The watchers of %s could not be notified of stored events", self.path)
-
-    def _newest(self, database: sqlite3.Connection) -> tuple[int, int]:
-        event = database.execute(statements()["newest_event"]).fetchone()[0]
-        return event, database.execute(statements()["newest_draft"]).fetchone()[0]
 
 
 def _fail(writes: list[_Write], problem: BaseException) -> None:
@@ -332,18 +304,14 @@ def _answer(writes: list[_Write]) -> None:
 
 def _settle(writes: list[_Write]) -> None:
     for write in writes:
+        problem = write.problem
         if write.future.done():
             continue
-        if write.problem is not None:
-            write.future.set_exception(_raisable(write.problem))
-        else:
+        if problem is None:
             write.future.set_result(write.result)
-
-
-def _raisable(problem: BaseException) -> BaseException:
-    """What a coroutine can raise: a future refuses ``StopIteration`` (https://peps.python.org/pep-0479/)."""
-    if not isinstance(problem, StopIteration):
-        return problem
-    ours = RuntimeError("What was to be stored raised StopIteration. Nothing of it was written.")
-    ours.__cause__ = problem
-    return ours
+        elif isinstance(problem, StopIteration):  # a future refuses it (https://peps.python.org/pep-0479/)
+            ours = RuntimeError("What was to be stored raised StopIteration. Nothing of it was written.")
+            ours.__cause__ = problem
+            write.future.set_exception(ours)
+        else:
+            write.future.set_exception(problem)
