@@ -63,7 +63,7 @@ log = logging.getLogger(__name__)
 NOTHING = Calibration()
 
 LONGEST_INSTRUCTIONS = 200_000
-"""Bytes of one instruction file that are read; more is a mistake, and the error says so."""
+"""The largest instruction file in bytes; a larger one is an error."""
 
 
 class Agent:
@@ -71,16 +71,16 @@ class Agent:
 
     Opens nothing before its first session; usable by one event loop at a time.
 
-    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; the name ``none`` alone is for no
-    built-in tool, whatever files and environment name. ``store`` is where sessions live:
-    a path, a ``Store``, or nothing for the user's own. Every other keyword is a setting (docs/settings.md) and wins
-    over all other places; ``config=False`` reads no ``ullage.toml``, and files that are
-    read already can be given instead. They are a ceiling: a session can only narrow
-    tools, root, budgets and the like (docs/security.md). With ``yields`` a session's own model, window and other
-    harmless settings win over them: for a server, whose own settings are where all its sessions begin. What sessions
-    learn about a model is kept for later ones, unless it is a cloud provider's simulator on this machine;
-    ``learns`` says otherwise. Keys come from the environment alone. ``strategies`` are tried in this order
-    when a session has to become smaller (docs/compaction.md). Raises ``SettingError``.
+    ``tools`` are functions, ``AgentTool``s, MCP servers, and names of built-in tools; ``"none"`` alone means no
+    built-in tool, even if files or the environment name some. ``store`` holds the sessions: a path, a ``Store``, or
+    by default the user's own database. Every other keyword is a setting (docs/settings.md) and wins over all other
+    places; ``config=False`` reads no ``ullage.toml``, and layers that were read already can be given instead.
+
+    Settings are a ceiling: a session can only narrow tools, root, budgets and the like (docs/security.md). With
+    ``yields`` a session's own model, window and other harmless settings win over the agent's, as a server needs it.
+    What sessions learn about a model is stored for later ones, unless its endpoint is a simulator of a cloud provider
+    on this machine; ``learns`` overrides that. Keys come from the environment alone. ``strategies`` are tried in this
+    order by a compaction (docs/compaction.md). Raises ``SettingError``.
     """
 
     def __init__(
@@ -98,15 +98,15 @@ class Agent:
         learns: bool | None = None,
         **settings: Unpack[AgentSettings],
     ) -> None:
-        said: dict[str, object] = {name: value for name, value in settings.items() if value is not None}
+        arguments: dict[str, object] = {name: value for name, value in settings.items() if value is not None}
         if model:
-            said["model"] = model
+            arguments["model"] = model
         if system:
-            said["system"] = system
+            arguments["system"] = system
         given = tuple(tools)
         if named := tuple(one for one in given if isinstance(one, str)):
-            said["tools"] = () if named == ("none",) else named
-        self._arguments = said
+            arguments["tools"] = () if named == ("none",) else named
+        self._arguments = arguments
         self._may_learn = learns
         self._environment = dict(os.environ) if environment is None else dict(environment)
         self._files: Sequence[Layer] = read_configs(Path.cwd(), self._environment) if config is True else config or ()
@@ -125,7 +125,7 @@ class Agent:
         self._resources: AsyncExitStack | None = None
         self._opening = asyncio.Lock()
         self._guest: Agent | None = None
-        resolved = resolve(said, {}, self._files, self._environment)
+        resolved = resolve(arguments, {}, self._files, self._environment)
         self.settings = resolved.settings
         _check_root(resolved)
         remember_trusted(resolved, self._environment)
@@ -135,24 +135,24 @@ class Agent:
     # -- sessions --
 
     def session(self, id: str = "", *, resume: bool = True, **settings: Unpack[SessionSettings]) -> Session:
-        """A session of this id, begun if there is none; without an id, a new one. Use it as ``async with``.
+        """The session with this id, created if it does not exist; without an id, a new one. Use as ``async with``.
 
-        A turn that a crash left open, and messages that wait, are gone on with unless ``resume=False``. ``settings``
-        are the session's own, for one that begins.
+        Resumes an interrupted turn and queued messages unless ``resume=False``. ``settings`` are the own settings of a
+        session that is created.
         """
         return Session(self, id or new_session_id(), resume=resume, settings=dict(settings))
 
-    async def ask(self, *said: MessageInput, session: str = "") -> Result:
-        """Say something in a session and wait until it rests. Raises the ``ProviderError`` a call failed with."""
+    async def ask(self, *pieces: MessageInput, session: str = "") -> Result:
+        """Send a message to a session and wait until it rests. Raises the ``ProviderError`` of a failed turn."""
         async with self.session(session) as opened:
-            return await opened.ask(*said)
+            return await opened.ask(*pieces)
 
-    def run(self, *said: MessageInput, session: str = "") -> Result:
-        """``ask`` for a program without an event loop. Ctrl-C stops it as a crash would: nothing is lost."""
-        return asyncio.run(self.ask(*said, session=session))
+    def run(self, *pieces: MessageInput, session: str = "") -> Result:
+        """``ask`` for a program without an event loop. Ctrl-C stops it as a crash would, without loss."""
+        return asyncio.run(self.ask(*pieces, session=session))
 
     async def sessions(self, *, limit: int = 100) -> list[SessionRow]:
-        """The store's sessions, the one changed last first."""
+        """The store's sessions, the last changed first."""
         shared = await self._enter()
         try:
             return await shared.store.sessions(limit=limit)
@@ -160,13 +160,13 @@ class Agent:
             await self._leave()
 
     def warnings(self) -> tuple[str, ...]:
-        """What to show a person before work begins: commands that can't be confined. Runs a program the first time."""
+        """Warnings for a person before the first turn: commands without a sandbox. The first call runs a program."""
         return warnings_of(self._tools(self.settings))
 
     # -- what sessions share --
 
     async def _enter(self) -> AgentRuntime:
-        """What all sessions share, opened with the first of them. Each ``_enter`` wants a ``_leave``."""
+        """The resources that all sessions share, opened with the first one. Each ``_enter`` requires a ``_leave``."""
         async with self._opening:
             if self._shared is None:
                 self._shared = await self._begin()
@@ -174,9 +174,9 @@ class Agent:
             return self._shared
 
     def _within(self, store: Store, client: Client) -> Agent:
-        """The same agent, working in this store and with this client, which somebody else closes.
+        """A copy of the agent that uses this store and this client and closes neither.
 
-        The same one again for the same two, so that its sessions share what they use. This agent stays as it is.
+        The same two give the same copy, so that its sessions share resources.
         """
         guest = self._guest
         if guest is None or guest._given_store is not store or guest._given_client is not client:
@@ -188,7 +188,7 @@ class Agent:
         return guest
 
     async def _leave(self) -> None:
-        """Close what is shared when nobody uses it any more."""
+        """Close the shared resources after the last session."""
         async with self._opening:
             self._open -= 1
             if self._open > 0 or self._resources is None:
@@ -239,10 +239,9 @@ class Agent:
         )
 
     async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
-        """Begin the session in the store if there is none of this id.
+        """Create the session in the store if it does not exist.
 
-        Whatever would keep it from working is found out before: raises ``SettingError`` and ``BadKey``, and then
-        nothing is stored.
+        Raises ``SettingError`` and ``BadKey`` for settings that could not work; then nothing is stored.
         """
         assert self._shared is not None
         store = self._shared.store
@@ -254,7 +253,7 @@ class Agent:
         events = first_events(resolved, settings, learnt)
         self._check_settings(resolved)
         resolved.endpoint(self._environment)
-        with contextlib.suppress(CommandRefused):  # another process has begun it in this moment
+        with contextlib.suppress(CommandRefused):  # another process has just created it
             await store.create(session, events)
 
     def _check_settings(self, settings: Settings) -> None:
@@ -263,7 +262,7 @@ class Agent:
         self._system(settings)
 
     def _learns(self, settings: Settings) -> bool:
-        """Whether what a session with these settings learns is worth keeping: not from a provider's simulator."""
+        """Whether to store what a session with these settings learns: not from a provider's simulator."""
         if self._may_learn is not None or not settings.model:
             return bool(self._may_learn) and bool(settings.model)
         try:
@@ -273,7 +272,7 @@ class Agent:
         return settings.destination().provider.hosting == "own server" or not endpoint.is_local
 
     def _learnt(self, settings: Settings) -> Calibration:
-        """What earlier sessions have learnt about the model. A store of it that can't be read is done without."""
+        """What earlier sessions have learnt about the model; nothing if it can't be read."""
         if not self._learns(settings):
             return NOTHING
         provider, model = settings.destination()
@@ -286,7 +285,7 @@ class Agent:
         return Calibration(models={key: known[key]} if key in known else {})
 
     async def _remember(self, learnt: Calibration) -> None:
-        """Keep what a session has learnt, for those that come. Where that can't be written, a warning says so."""
+        """Store what a session has learnt for later ones. Logs a warning if it can't be written."""
         if not learnt.models or not self._learns(self.settings):
             return
         try:
@@ -295,7 +294,7 @@ class Agent:
             log.warning("%s", problem)
 
     def _tools(self, settings: Settings) -> Mapping[str, AgentTool]:
-        """The tools of a session with these settings; the same mapping as long as nothing of it changes."""
+        """The tools of a session with these settings; the same mapping until they change."""
         confined = (settings.sandbox, settings.sandbox_read, settings.sandbox_write)
         key = (settings.tools, settings.root, settings.result_tokens, *confined)
         if key not in self._made:
@@ -323,7 +322,7 @@ class Agent:
         return sandbox_of(settings, self._environment, store)
 
     def _forget_tools(self) -> None:
-        """A server offers other tools than before, or can't be used: that is told before the next decision."""
+        """Called when a server offers other tools or fails: the next decision makes the tools again."""
         self._made.clear()
 
     def _system(self, settings: Settings) -> tuple[SystemBlock, ...]:
@@ -342,7 +341,7 @@ def program_name() -> str:
 
 
 def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibration = NOTHING) -> list[Event]:
-    """What a session begins with. Raises ``SettingError`` for a model that leads nowhere."""
+    """The first events of a session. Raises ``SettingError`` for a model without a provider."""
     if not settings.model:
         raise SettingError("No model is set: say one, as in model='anthropic:claude-haiku-4-5'.")
     provider, model = settings.destination()
@@ -365,10 +364,10 @@ def first_events(settings: Settings, own: Mapping[str, object], learnt: Calibrat
 def servers_of(settings: Settings, environment: Mapping[str, str], sandbox: Sandbox) -> list[McpServer]:
     """The MCP servers that the settings name. Raises ``SettingError`` for a variable that is not set."""
     servers: list[McpServer] = []
-    for name, said in settings.mcp.items():
-        if not said.enabled:
+    for name, server in settings.mcp.items():
+        if not server.enabled:
             continue
-        filled = said.with_environment(environment)
+        filled = server.with_environment(environment)
         cwd = (settings.root or Path.cwd()) / filled.cwd if filled.command else None
         servers.append(
             McpServer(
@@ -387,7 +386,7 @@ def servers_of(settings: Settings, environment: Mapping[str, str], sandbox: Sand
 
 
 def _warn_of_project(resolved: Resolved) -> None:
-    """Say what a project's file sets in vain: a library asks nobody."""
+    """Log what a project's file sets without the right to: a library has no person to ask."""
     for one in resolved.narrowed:
         if one.place == "project file":
             allow = " The command `ullage trust` allows it." if one.may_be_asked else ""
@@ -402,9 +401,9 @@ def _check_root(resolved: Resolved) -> None:
 
 
 def read_instructions(root: Path | NarrowRoot, name: str) -> str:
-    """The text of an instruction file below ``root``; empty where there is none.
+    """The text of an instruction file below ``root``; empty if it does not exist.
 
-    A link may lead to another visible file below the root, and nowhere else. Raises ``SettingError``.
+    A link may only lead to another visible file below the root. Raises ``SettingError``.
     """
     try:
         with walk_to(root, name) as place:
@@ -430,5 +429,5 @@ def read_instructions(root: Path | NarrowRoot, name: str) -> str:
 
 
 def new_session_id() -> str:
-    """An id that sorts by the day and is nobody else's: ``20261121-5f2a9c1e``."""
+    """A random id that sorts by day: ``20261121-5f2a9c1e``."""
     return f"{time.strftime('%Y%m%d')}-{secrets.token_hex(4)}"

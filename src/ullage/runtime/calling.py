@@ -54,12 +54,14 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     ledger = runtime.ledger
     if drops := ledger.loop.drops:
         await asyncio.sleep(min(_LONGEST_WAIT_S, DROP_WAIT_S * 2 ** (drops - 1)))
-    request = request_of(runtime)
+    meter, settings = ledger.meter, runtime.settings
+    request = meter.request(stream=settings.stream, messages=runtime.requests.messages(meter))
     await load_media(runtime)
     reading = runtime.reading
     for hook in runtime.shared.hooks:
         await run_hook(hook.before_call(request, reading))
-    options = options_of(runtime, step)
+    max_output = step.max_output or asked_output(runtime)
+    options = dataclasses.replace(settings.options, media=runtime.media, max_output=max_output)
     call = f"call-{ledger.loop.seq + 1}"
     started: list[Event] = [*runtime.reading_events(), *epoch_changed(runtime, request, options)]
     used = reading.used
@@ -81,7 +83,10 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
     except ProviderError as problem:
         answer = problem
     finally:
-        repairs = repaired(call, runtime.requests.settle())
+        repaired = runtime.requests.settle()
+    repairs: list[Event] = []
+    if repaired:
+        repairs.append(RequestRepaired(call=call, repairs=repaired))
     if isinstance(answer, ProviderError):
         if isinstance(answer, Overflow):
             note_refusal(runtime, answer)
@@ -119,15 +124,6 @@ async def learn_limits(runtime: SessionRuntime) -> None:
         await runtime.ledger.write([learnt])
 
 
-def request_of(runtime: SessionRuntime) -> Request:
-    """The next request: the view, with the results of each answer in the order of its calls.
-
-    Where messages were only added since the last one, this costs what was added.
-    """
-    meter = runtime.ledger.meter
-    return meter.request(stream=runtime.settings.stream, messages=runtime.requests.messages(meter))
-
-
 def epoch_changed(runtime: SessionRuntime, request: Request, options: Options) -> list[Event]:
     """A new epoch where the request does not extend the last one and nothing has said so; nothing otherwise.
 
@@ -147,12 +143,6 @@ def epoch_changed(runtime: SessionRuntime, request: Request, options: Options) -
         return []  # the call itself will say so
     changes_earlier = runtime.requests.changes_earlier(request, endpoint, earlier, policy=meter.policy, options=options)
     return [runtime.new_epoch("reasoning")] if changes_earlier else []
-
-
-def options_of(runtime: SessionRuntime, step: CallModel) -> Options:
-    """What the call asks for besides its content."""
-    most = step.max_output or asked_output(runtime)
-    return dataclasses.replace(runtime.settings.options, media=runtime.media, max_output=most)
 
 
 def asked_output(runtime: SessionRuntime) -> int | None:
@@ -269,8 +259,3 @@ def what_was_learnt(runtime: SessionRuntime, call: str) -> list[Event]:
         model=fold.model, call=call, estimated=last.estimated, actual=last.actual, error=last.error, ratio=ratio
     )
     return [learnt]
-
-
-def repaired(call: str, repairs: tuple[str, ...]) -> list[Event]:
-    """The repairs of a request as an event; none for none."""
-    return [RequestRepaired(call=call, repairs=repairs)] if repairs else []

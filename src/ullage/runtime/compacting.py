@@ -293,9 +293,10 @@ def is_over_request(runtime: SessionRuntime) -> bool:
     Goes through the view once for each change of it, and not at all where it has no images and no limit was met: text
     fills the window long before the body. It is looked at closely only where there may be too much.
     """
-    view, met = runtime.ledger.meter._fold.view, _met(runtime)
-    if not view.media and met == NONE_MET:
+    view = runtime.ledger.meter._fold.view
+    if not view.media and not runtime.compactions.met:
         return False
+    met = _met(runtime)
     last = runtime.compactions.last_look
     if last is None or (last.view, last.served, last.met) != (view.digest, _served(runtime), met):
         last = LastLook(view.digest, _served(runtime), met, _is_over(runtime))

@@ -96,7 +96,7 @@ class Driver:
         while True:
             try:
                 async with self._held() as runtime:
-                    is_stopped = await self._supervised(runtime)
+                    is_stopped = await self._work_until_rest(runtime)
                     seen = runtime.ledger.loop.seq
                 if is_stopped:
                     await self._reopen()
@@ -110,10 +110,15 @@ class Driver:
             if (await self._shared.store.about(self._session)).seq == seen:
                 return
 
-    async def _supervised(self, runtime: SessionRuntime) -> bool:
-        """Work until the session rests; whether an unexpected exception stopped that."""
+    async def _work_until_rest(self, runtime: SessionRuntime) -> bool:
+        """Take steps until the session rests. True if an unexpected exception stopped them."""
         try:
-            await self._advance(runtime)
+            try:
+                async with background(self._listen(runtime)):
+                    while not isinstance(await self._take_step(runtime), Rest):
+                        pass
+            finally:
+                await to_completion(stop_preparing(runtime))
         except EXPECTED:
             raise
         except Exception as problem:
@@ -150,37 +155,30 @@ class Driver:
         return bool(about.held_by) or bool(await self._shared.store.pending(self._session))
 
     @contextlib.asynccontextmanager
-    async def _leased(self, ttl_s: float) -> AsyncIterator[Lease]:
-        """The session's lease, given back at the end.
+    async def _held(self) -> AsyncIterator[SessionRuntime]:
+        """The session under a lease, renewed while the block runs and given back afterwards. Raises ``LeaseLost``."""
+        store = self._shared.store
+        ttl_s = (await self.look()).settings.lease_ttl_s
+        leases: list[Lease] = []
 
-        A store does what it was asked for also where the asking is cancelled: then too it is given back.
-        """
-        store, taken = self._shared.store, list[Lease]()
-
-        async def take() -> None:
-            taken.append(await store.acquire(self._session, self._shared.owner, ttl_s=ttl_s))
+        async def acquire() -> None:
+            leases.append(await store.acquire(self._session, self._shared.owner, ttl_s=ttl_s))
 
         try:
-            await to_completion(take())
-            yield taken[0]
-        finally:
-            # Where it can't be given back it ends by itself, and what ended the driving is not hidden by that.
-            with contextlib.suppress(StoreUnavailable):
-                for lease in taken:
-                    await to_completion(store.release(lease))
-
-    @contextlib.asynccontextmanager
-    async def _held(self) -> AsyncIterator[SessionRuntime]:
-        """The session under a lease that is renewed as long as this lasts. Raises ``LeaseLost``."""
-        ttl_s = (await self.look()).settings.lease_ttl_s
-        async with self._leased(ttl_s) as lease, background(self._renew(lease, ttl_s)):
-            try:
+            await to_completion(acquire())  # the store gives the lease even if the caller is cancelled meanwhile
+            async with background(self._renew(leases[0], ttl_s)):
                 runtime = await self.look()
-                runtime.ledger.lease = lease
-                yield runtime
-            finally:
-                if self.runtime is not None:
-                    self.runtime.ledger.lease = None
+                runtime.ledger.lease = leases[0]
+                try:
+                    yield runtime
+                finally:
+                    if self.runtime is not None:
+                        self.runtime.ledger.lease = None
+        finally:
+            # A lease that can't be given back expires; that does not hide the error that ended the block.
+            with contextlib.suppress(StoreUnavailable):
+                for lease in leases:
+                    await to_completion(store.release(lease))
 
     async def _renew(self, lease: Lease, ttl_s: float) -> None:
         while True:
@@ -189,23 +187,18 @@ class Driver:
             with contextlib.suppress(StoreUnavailable):
                 await self._shared.store.renew(lease, ttl_s=ttl_s)
 
-    async def _advance(self, runtime: SessionRuntime) -> None:
-        try:
-            async with background(self._listen(runtime)):
-                while not isinstance(await self._take_step(runtime), Rest):
-                    pass
-        finally:
-            await to_completion(stop_preparing(runtime))
-
     async def _take_step(self, runtime: SessionRuntime) -> NextStep | None:
         """Decide on the next step and carry it out. ``None``: the model's limits were asked for before deciding."""
         await runtime.ledger.catch_up()
         await sync_settings(runtime)
-        if _is_to_call(runtime.ledger.loop) and lacks_limits(runtime):
+        loop, view = runtime.ledger.loop, runtime.ledger.meter._fold.view
+        is_compaction_asked = loop.compact_asked is not None
+        may_call = bool(loop.turn or is_compaction_asked) and not loop.cancel
+        if may_call and lacks_limits(runtime):
             await self._interruptible(runtime, learn_limits(runtime))
             return None
-        if _reads_messages(runtime):
-            await runtime.ledger.load()
+        if loop.turn or loop.queue or is_compaction_asked or view.media:
+            await runtime.ledger.load()  # a session at rest without media decides without its messages
         step = decide(self._situation(runtime))
         if isinstance(step, Rest):
             await runtime.record_reading()
@@ -359,18 +352,6 @@ class Driver:
         for name in step.messages:
             events += [QueueLeft(message_id=name, how="delivered"), MessageAdded(message=waiting[name])]
         await runtime.ledger.write(events, exact=True, durable=True)
-
-
-def _reads_messages(runtime: SessionRuntime) -> bool:
-    """Whether deciding the next step, or performing it, looks at the messages in view: not where nothing is to do."""
-    loop = runtime.ledger.loop
-    has_work = bool(loop.turn or loop.queue) or loop.compact_asked is not None
-    return has_work or runtime.ledger.meter._fold.view.media > 0
-
-
-def _is_to_call(loop: Loop) -> bool:
-    """Whether a model may be called next: in a turn, or for a compaction that was asked for; not while one cancels."""
-    return bool(loop.turn or loop.compact_asked is not None) and not loop.cancel
 
 
 def _persisted(loop: Loop, partial: Message | None) -> Persisted:

@@ -1,4 +1,4 @@
-"""Many sessions in one process: opened when they are needed, driven whoever is connected, closed when nobody cares.
+"""Many sessions in one process: opened on demand, driven with or without clients, closed when idle.
 
 async with Host(agent) as host:
     session = await host.session("notes")       # open from now on; opening it drives nothing
@@ -37,14 +37,14 @@ IDLE_S: Final = 300.0
 """Seconds an idle session stays open: opening one costs milliseconds, keeping one costs its messages in memory."""
 
 RECOVERED: Final = 1_000
-"""Newest sessions that are looked at for unfinished work when a host starts."""
+"""How many of the newest sessions a host searches for unfinished work when it starts."""
 
 TAIL: Final = 32
-"""Events at a session's end that mostly tell whether it rests; where they don't, all of it is folded."""
+"""Events at a session's end that usually show whether it rests; if they don't, the whole ledger is folded."""
 
 
 class Host:
-    """Sessions of one agent, for faces that come and go. Use as ``async with``. Belongs to one event loop."""
+    """Sessions of one agent, for interfaces that come and go. Use as ``async with``. Belongs to one event loop."""
 
     def __init__(self, agent: Agent, *, idle_s: float = IDLE_S) -> None:
         self.agent = agent
@@ -61,7 +61,7 @@ class Host:
         return self
 
     async def __aexit__(self, *problem: object) -> None:
-        """Stop all sessions without losing anything: what is under way is gone on with by the next process."""
+        """Stop all sessions without loss: the next process resumes unfinished turns."""
         if self._sweeping is not None:
             await stop(self._sweeping)
         sessions, self._sessions = list(self._sessions.values()), {}
@@ -74,7 +74,7 @@ class Host:
 
     @property
     def store(self) -> Store:
-        """Where the sessions live."""
+        """The store of the sessions."""
         return self._open.store
 
     @property
@@ -96,8 +96,8 @@ class Host:
     async def session(self, session: str, *, drives: bool = False) -> Session:
         """A session of the store, opened if it is not. Raises ``SessionNotFound``, ``StoreUnavailable``.
 
-        Looking at it drives nothing: its commands do. With ``drives`` unfinished work in it is continued at once,
-        except in a tool call's own session: that belongs to the session which made the call.
+        Only commands drive it. With ``drives`` its unfinished work is resumed at once, except in a tool call's own
+        session: that belongs to the session that made the call.
         """
         held = self._sessions.get(session)
         if held is None:
@@ -113,7 +113,7 @@ class Host:
         return held
 
     async def forget(self, session: str) -> None:
-        """Close a session that is open here, at once; what is under way in it stays as a crash would leave it."""
+        """Close an open session at once; its work in progress is left as by a crash."""
         async with _Locked(self._locks, session):
             held = self._sessions.pop(session, None)
             self._used.pop(session, None)
@@ -121,10 +121,10 @@ class Host:
                 await held.close()
 
     async def recover(self) -> list[str]:
-        """Resume the sessions that drivers of this store left unfinished, by a crash or a restart; gives their ids.
+        """Resume the sessions that drivers of this store left unfinished, by a crash or a restart; returns their ids.
 
-        Also those in which a message waits that no driver has seen yet. A turn that no driver of this store began, in a
-        session that was brought here, is left as it is. So is a session that can't be opened: opening it says why.
+        Sessions with queued messages are among them. An imported session with a turn that no driver of this store began
+        is left as it is; so is a session that can't be opened.
         """
         found: list[str] = []
         for row in await self.store.sessions(limit=RECOVERED):
@@ -135,17 +135,17 @@ class Host:
             except SessionNotFound:
                 continue
             except UllageError as problem:
-                log.warning("The session %s can't be gone on with: %s", row.id, problem)
+                log.warning("The session %s can't be resumed: %s", row.id, problem)
         return found
 
     @property
     def open_sessions(self) -> int:
-        """How many sessions are open here."""
+        """How many sessions are open."""
         return len(self._sessions)
 
     @property
     def busy_sessions(self) -> int:
-        """How many of them are worked for in this moment."""
+        """How many of them are at work."""
         return sum(not session.is_idle for session in self._sessions.values())
 
     async def _sweep(self) -> None:
@@ -163,7 +163,7 @@ def is_child(session: str) -> bool:
 
 
 async def is_left_here(store: Store, row: SessionRow) -> bool:
-    """Whether a session is unfinished by the doing of this store's drivers and senders alone."""
+    """Whether a session has unfinished work that drivers or senders of this store began."""
     if not await is_unfinished(store, row):
         return False
     if row.drivers:
@@ -173,18 +173,18 @@ async def is_left_here(store: Store, row: SessionRow) -> bool:
 
 
 async def is_unfinished(store: Store, row: SessionRow) -> bool:
-    """Whether work is left in a session: an open turn, or something that waits and begins one."""
+    """Whether a session has an open turn, or something queued that begins one."""
     if await store.pending(row.id):
         return True
-    told = _told(await store.read(row.id, after=max(0, row.seq - TAIL)))
-    if told is None:
+    is_left = _is_left_by(await store.read(row.id, after=max(0, row.seq - TAIL)))
+    if is_left is None:
         loop = (await folded(store, row.id)).loop
         return bool(loop.cancel or loop.compact_asked is not None or (loop.turn and not loop.paused))
-    return told
+    return is_left
 
 
-def _told(tail: list[Event]) -> bool | None:
-    """Whether the last events say that work is left; ``None`` when only the whole ledger does."""
+def _is_left_by(tail: list[Event]) -> bool | None:
+    """Whether the last events show unfinished work; ``None`` if only the whole ledger shows it."""
     for event in reversed(tail):
         match event:
             case TurnEnded():
@@ -199,7 +199,7 @@ def _told(tail: list[Event]) -> bool | None:
 
 
 class _Lock:
-    """A lock and how many hold it or wait for it."""
+    """A lock, and how many tasks hold it or wait for it."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -207,7 +207,7 @@ class _Lock:
 
 
 class _Locked:
-    """One at a time for each name; a lock that nobody uses is not kept."""
+    """A lock by name; it is dropped after its last user."""
 
     def __init__(self, locks: dict[str, _Lock], name: str) -> None:
         self._locks = locks

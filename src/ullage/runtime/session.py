@@ -1,12 +1,12 @@
-"""A session as its user has it: say something, watch what happens, look at the window, stop it.
+"""The public face of a session: send messages, follow its events, read the window, cancel, change settings.
 
     async with agent.session() as s:
         await s.send("Look at the logs and tell me what failed.")
         async for event in s.events(until_rest=True):
             ...
 
-Every command is durable when it returns, whether or not anybody drives the session at that moment, here or in another
-process. Cancelling a method's task never undoes what it has stored.
+Every command is durable when it returns, whether or not a driver works on the session at that moment, in this process
+or another one. Cancelling a method's task never undoes what it has stored.
 """
 
 from __future__ import annotations
@@ -74,38 +74,38 @@ from ullage.tools.outputs import as_picture
 log = logging.getLogger("ullage.runtime")
 
 POLL_S: Final = 0.5
-"""Seconds until a session that another process drives is looked at again, unless there is news of it."""
+"""Seconds between two looks at a session that another process drives, unless a change is noticed before."""
 
 MessageInput = str | bytes | Path | Part
-"""A piece of a message: text, an image's bytes, a file with an image in it, or a part made by hand."""
+"""A piece of a message: text, the bytes of an image, the path of an image file, or a part."""
 
 
 class Opener(Protocol):
-    """What a session needs of the agent that opens it."""
+    """The methods of an agent that its sessions use."""
 
     async def _enter(self) -> AgentRuntime:
-        """What all sessions share; each ``_enter`` wants a ``_leave``."""
+        """The resources that all sessions share; each ``_enter`` requires a ``_leave``."""
         ...
 
     async def _leave(self) -> None:
-        """Let go of what is shared."""
+        """Release the shared resources."""
         ...
 
     async def _remember(self, learnt: Calibration) -> None:
-        """Keep what the session has learnt about its models."""
+        """Store what the session has learnt about its models."""
         ...
 
     async def _create_if_new(self, session: str, settings: Mapping[str, object]) -> None:
-        """Begin the session in the store if there is none of this id."""
+        """Create the session in the store if it does not exist."""
         ...
 
 
 class Session:
     """One session. Made by ``Agent.session``; use as ``async with``.
 
-    Inside the block it is driven whenever there is something to do; with ``resume=False``, only from the first command
-    on. Leaving the block waits until the session rests. Leaving it by an exception stops the work in progress as a
-    crash would, without losing anything: the next process that drives the session continues it.
+    Inside the block this process drives the session whenever there is work; with ``resume=False``, only from the first
+    command on. Leaving the block waits until the session rests. An exception that leaves the block stops the work in
+    progress as a crash would, without loss: the next process that drives the session continues it.
     """
 
     def __init__(self, agent: Opener, session: str, *, resume: bool, settings: dict[str, object]) -> None:
@@ -148,10 +148,10 @@ class Session:
         await self.close(waits=problem is None)
 
     async def close(self, *, waits: bool = False) -> None:
-        """Stop driving the session, with ``waits`` once it rests. Closing it again does nothing.
+        """Stop driving the session; with ``waits``, after it has come to rest. A second close does nothing.
 
-        Work that is stopped stays unfinished in the ledger, and the next process that drives the session continues it.
-        Raises what stopped the driver, where ``waits``.
+        Stopped work stays unfinished in the ledger, and the next process that drives the session continues it. With
+        ``waits``, raises the error that stopped the driver.
         """
         if self._serving is None or self._is_closing:
             return
@@ -162,7 +162,7 @@ class Session:
             await self._end(self._serving)
 
     async def _end(self, serving: asyncio.Task[None]) -> None:
-        if self._is_closing:  # another task has closed it while this one waited
+        if self._is_closing:  # another task has closed the session while this one waited
             return
         self._is_closing = True
         await stop(serving)
@@ -177,16 +177,16 @@ class Session:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being done for the session in this process."""
+        """Whether this process does no work for the session at the moment."""
         return self._is_idle.is_set()
 
     @property
     def failure(self) -> BaseException | None:
-        """What stopped the driver the last time, such as a store that fails; ``None`` once it works again."""
+        """The error that stopped the driver the last time, such as one of the store; ``None`` once it works again."""
         return self._failure
 
     async def _serve(self) -> None:
-        """Drive whenever a command has asked for it, until the block is left. A failure is kept for ``wait``."""
+        """Drive after each command until the session is closed. An error is kept for ``wait``."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -203,12 +203,12 @@ class Session:
                 log.exception("The session %s stopped by an unexpected error", self.id)
                 self._failure = problem
             if self._is_closing:
-                return  # an error took the place of the cancel
+                return  # the cancel was lost to an error
             if not self._wake.is_set():
                 self._is_idle.set()
 
     def drive(self) -> None:
-        """Continue what is unfinished: a turn that lost its driver, messages that wait. Nothing where there is none."""
+        """Resume unfinished work: an interrupted turn, queued messages. Does nothing if there is none."""
         self._open  # noqa: B018 - raises where the session is closed
         self._drive()
 
@@ -229,31 +229,30 @@ class Session:
             raise CommandRefused(f"The session {self.id} is not open: use `async with`.")
         return self._shared
 
-    # -- saying something --
+    # -- messages --
 
-    async def send(self, *said: MessageInput, kind: QueueKind = "steer", id: str = "") -> Receipt:
-        """Send a message, whatever the agent is doing; returns once it is stored.
+    async def send(self, *pieces: MessageInput, kind: QueueKind = "steer", id: str = "") -> Receipt:
+        """Send a message, at rest or during a turn; returns once it is stored.
 
-        A ``steer`` goes in before the next model call, behind the results of tools that run; a ``follow_up`` waits
-        until the turn is over. At rest both begin a turn. An ``id`` of your own makes this idempotent: the same id
-        again changes nothing and gives the first receipt's state. Raises ``BadKey`` for a missing key, and then
-        nothing is stored.
+        A ``steer`` is delivered before the next model call, behind the results of running tools; a ``follow_up`` waits
+        until the turn is over. At rest both begin a turn. With an ``id`` of your own, sending again changes nothing and
+        returns the state of the first receipt. Raises ``BadKey`` for a missing key; then nothing is stored.
         """
         if kind not in get_args(QueueKind):
             raise WrongType(f"kind is 'steer' or 'follow_up', and not {kind!r}. Nothing was stored.")
         if not isinstance(id, str):
             raise WrongType(f"A message's id is a str, and not {type(id).__name__}. Nothing was stored.")
         await self._check_key()
-        message = await self.message(*said, id=id)
+        message = await self.message(*pieces, id=id)
         receipt = await self._open.store.send(self.id, message, kind)
         self._drive()
         return receipt
 
     async def _check_key(self) -> None:
-        """Raises ``BadKey`` where no call of the model could be made, unless another process drives the session.
+        """Raises ``BadKey`` if the model can't be called without a key, unless another process drives the session.
 
-        Looks at what this process has seen of the session already: reading on would wait for a compaction that is
-        being worked out, and a message is stored at once.
+        Uses the events that this process has already folded: folding further would wait for a running compaction, and
+        a message is stored at once.
         """
         runtime = self._driving.runtime or await self._driving.look()
         settings = runtime.resolve_settings().settings
@@ -264,31 +263,32 @@ class Session:
             if driver in ("", self._open.owner):
                 raise
 
-    async def message(self, *said: MessageInput, id: str = "") -> Message:
-        """A user's message of these pieces; bytes of images are stored beside the session.
+    async def message(self, *pieces: MessageInput, id: str = "") -> Message:
+        """A user's message of these pieces; the bytes of images are stored beside the session.
 
-        Raises ``WrongType`` for a piece that is none, ``InputError`` for a message with nothing in it.
+        Raises ``WrongType`` for a piece of another type, ``InputError`` for an empty message.
         """
-        if all(isinstance(one, str) and not one.strip() for one in said):
+        if all(isinstance(piece, str) and not piece.strip() for piece in pieces):
             raise InputError("The message is empty: give text, an image, a file or a path. Nothing was stored.")
         name = id or f"m-{secrets.token_hex(8)}"
-        parts = [await self._part(f"{name}.{place}", one) for place, one in enumerate(said)]
+        parts = [await self._part(f"{name}.{place}", piece) for place, piece in enumerate(pieces)]
         return Message(id=name, role="user", parts=tuple(parts))
 
-    async def _part(self, name: str, said: MessageInput) -> Part:
-        match said:
+    async def _part(self, name: str, piece: MessageInput) -> Part:
+        match piece:
             case str():
-                clean = clean_text(said)
+                clean = clean_text(piece)
                 return TextPart(id=name, text=clean.text, raw=clean.raw)
             case bytes() | Path():
-                data = await asyncio.to_thread(said.read_bytes) if isinstance(said, Path) else said
-                return await self._media(name, data, said.name if isinstance(said, Path) else "")
+                if isinstance(piece, Path):
+                    return await self._media(name, await asyncio.to_thread(piece.read_bytes), piece.name)
+                return await self._media(name, piece, "")
             case TextPart() | ImagePart() | FilePart():
-                return said
+                return piece
             case _:
                 raise WrongType(
                     f"A message is made of text (str), an image's or file's bytes, a Path, or a TextPart, ImagePart or "
-                    f"FilePart, and not of {type(said).__name__}. Nothing was stored."
+                    f"FilePart, and not of {type(piece).__name__}. Nothing was stored."
                 )
 
     async def _media(self, name: str, data: bytes, file_name: str) -> Part:
@@ -300,39 +300,39 @@ class Session:
         return FilePart(id=name, mime=mime, name=file_name, size_bytes=len(data), source=source)
 
     async def pending(self) -> list[WaitingMessage]:
-        """What waits, in the order of delivery."""
+        """The queued messages in the order of delivery."""
         waiting = await self._open.store.pending(self.id)
         return [
             WaitingMessage(receipt.id, receipt.position, receipt.at, kind, message)
             for receipt, message, kind in waiting
         ]
 
-    async def edit(self, message_id: str, *said: MessageInput) -> Receipt:
-        """Another content for a waiting message. Raises ``CommandRefused`` when it no longer waits."""
-        return await self._open.store.edit(self.id, await self.message(*said, id=message_id))
+    async def edit(self, message_id: str, *pieces: MessageInput) -> Receipt:
+        """Replace the content of a queued message. Raises ``CommandRefused`` if it has left the queue."""
+        return await self._open.store.edit(self.id, await self.message(*pieces, id=message_id))
 
     async def withdraw(self, message_id: str) -> Message:
-        """Take a waiting message out. Raises ``CommandRefused`` when it no longer waits."""
+        """Remove a message from the queue. Raises ``CommandRefused`` if it has left the queue."""
         return await self._open.store.withdraw(self.id, message_id)
 
-    async def ask(self, *said: MessageInput, check: bool = True) -> Result:
+    async def ask(self, *pieces: MessageInput, check: bool = True) -> Result:
         """``send``, then ``wait``."""
-        await self.send(*said)
+        await self.send(*pieces)
         return await self.wait(check=check)
 
     # -- steering the loop --
 
     async def cancel(self, tools: Literal["stop", "finish"] | None = None) -> CancelAnswer:
-        """Stop what is under way and say what was kept. Returns once that is stored; processes end within 2 s after.
+        """Stop the turn; the answer says what was kept. Returns once that is stored; processes end within 2 s after.
 
-        ``finish`` lets tools that run end and starts no other; a second cancel does not wait for them. Raises what
-        stopped the session's driver; then the cancel is stored, and done when the session is driven again.
+        ``finish`` lets running tools end and starts no others; a second cancel does not wait for them. Raises the error
+        that stopped the session's driver; the cancel is stored then, and takes effect when the session is driven again.
         """
         store, runtime = self._open.store, await self._driving.look()
         how = tools or runtime.settings.cancel_tools
         (asked,) = await store.command(self.id, [CancelAsked(tools=how)])
         self._drive()
-        returned: dict[str, Message] = {one.message.id: one.message for one in runtime.ledger.loop.queue}
+        returned: dict[str, Message] = {each.message.id: each.message for each in runtime.ledger.loop.queue}
         given_back: list[Message] = []
         async with (
             aclosing(store.follow(self.id, after=asked.seq)) as events,  # type: ignore[type-var]
@@ -349,16 +349,16 @@ class Session:
         raise CommandRefused(f"The session {self.id} was closed before the cancel was answered.")
 
     async def questions(self) -> list[Question]:
-        """The tool calls that need a person's approval: each whole, with its digest and what "always" would allow."""
+        """The tool calls that need a person's approval, each with its digest and what "always" would allow."""
         return questions(await self._driving.look())
 
     async def approve(
         self, call_id: str, approved: bool = True, note: str = "", *, digest: str = "", by_nobody: bool = False
     ) -> None:
-        """Answer for a tool call that needs approval; ``note`` is the reason of a no, for the model.
+        """Answer for a tool call that needs approval; ``note`` is the reason of a denial, for the model.
 
-        ``digest`` names the exact call that was shown: raises ``CommandRefused`` where another one waits. An answer for
-        a call that has one already changes nothing. ``by_nobody``: a no because nobody can be asked, which the model
+        ``digest`` identifies the exact call that was shown: raises ``CommandRefused`` if another one waits. A second
+        answer for a call changes nothing. ``by_nobody``: a denial because there is no person to ask, which the model
         is told.
         """
         runtime = await self._driving.look()
@@ -368,8 +368,8 @@ class Session:
     async def grant(self, tool: str, prefix: Sequence[str] = (), *, scope: GrantScope = "session") -> Grant:
         """Allow all calls of a tool, or all commands that begin with these words, without asking again.
 
-        In this session, or in every session with its root. What is asked about now and is covered runs. Raises
-        ``CommandRefused`` for a prefix that would allow anything at all.
+        The scope is this session, or every session with its root. Waiting calls that the grant covers run. Raises
+        ``CommandRefused`` for a prefix that would allow any command.
         """
         runtime = await self._driving.look()
         grant = new_grant(runtime, tool, prefix)
@@ -381,23 +381,23 @@ class Session:
         return grant
 
     async def grants(self) -> list[ScopedGrant]:
-        """What is allowed without asking, in this session and in its project."""
+        """The grants of this session and of its project."""
         return grants_of(await self._driving.look())
 
     async def revoke(self, grant: str) -> None:
-        """Take a grant back, the session's or its project's. Raises ``CommandRefused`` where there is none such."""
+        """Revoke a grant of the session or of its project. Raises ``CommandRefused`` for an unknown grant."""
         runtime = await self._driving.look()
         if event := revoked_event(runtime, grant):
             await self._command(event)
             return
-        is_of_project = any(one.id == grant for one in runtime.shared.grants.of(runtime.root))
+        is_of_project = any(known.id == grant for known in runtime.shared.grants.of(runtime.root))
         if not is_of_project or not await asyncio.to_thread(runtime.shared.grants.revoke, grant):
             raise CommandRefused(f"There is no grant {grant!r} in this session or its project.")
 
     async def resume(self) -> None:
-        """Continue a turn that waits, after a failure or with its budgets counted anew, or that lost its driver.
+        """Resume a paused turn, with its budgets counted from zero, or an interrupted one.
 
-        Raises ``CommandRefused`` where there is nothing to resume.
+        Raises ``CommandRefused`` if there is nothing to resume.
         """
         loop = (await self._driving.look()).ledger.loop
         if loop.paused:
@@ -408,15 +408,14 @@ class Session:
             raise CommandRefused(f"The session {self.id} does not wait for anything: there is nothing to resume.")
 
     async def set(self, /, **settings: Unpack[SessionSettings]) -> None:
-        """Change settings of this session; the next reading shows it. ``None`` takes one back.
+        """Change settings of this session; the next reading shows it. ``None`` unsets one.
 
-        Raises ``SettingError`` for a value that is not possible and for more than the operator allows; then nothing
-        has changed.
+        Raises ``SettingError`` for an impossible value and for more than the operator allows; then nothing has changed.
         """
         await self._set(dict(settings))
 
     async def _set(self, settings: Mapping[str, object]) -> None:
-        """``set`` for settings as a person or a program wrote them, such as ``{"window": "200k"}``."""
+        """``set`` for settings as text, such as ``{"window": "200k"}``."""
         runtime = await self._driving.look()
         after = self._open.commanded(settings, runtime.ledger.loop.settings, changed=runtime.changed)
         if "model" in settings and after.model:
@@ -425,7 +424,7 @@ class Session:
         await self._command(SettingsChanged(settings=plain))
 
     async def rewind(self, message_id: str) -> None:
-        """Go on from this message; the ones behind it leave the view and stay in the ledger. Only at rest."""
+        """Continue from this message; later ones leave the view and stay in the ledger. Only at rest."""
         loop = (await self._driving.look()).ledger.loop
         if loop.turn:
             raise CommandRefused("A turn is under way: cancel it first, then rewind.")
@@ -434,11 +433,11 @@ class Session:
     # -- compaction --
 
     async def compact(self, instructions: str = "") -> None:
-        """Make the view smaller now, or before the next call of the turn under way."""
+        """Compact now, or before the next model call of the current turn."""
         await self._command(CompactAsked(instructions=instructions))
 
     async def uncompact(self, compaction: str) -> None:
-        """Bring back the exact view from before a compaction or a prune, followed by what came since. Only at rest."""
+        """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
         loop = (await self._driving.look()).ledger.loop
         if loop.turn or loop.compaction:
             raise CommandRefused("A turn is under way: cancel it or wait for its end, then uncompact.")
@@ -449,7 +448,7 @@ class Session:
         return explain(message_id, await self.history())
 
     async def pin(self, *message_ids: str, pinned: bool = True) -> None:
-        """Keep these messages as they are through every compaction, or let them go again."""
+        """Protect these messages from every compaction, or no longer."""
         await self._command(Pinned(messages=message_ids, pinned=pinned))
 
     async def _command(self, event: Event) -> None:
@@ -460,27 +459,27 @@ class Session:
 
     @property
     def reading(self) -> Reading:
-        """The last known reading, without looking into the store; also once the session is closed."""
+        """The last known reading, without reading the store; also after the session is closed."""
         if self._driver is None or self._driver.runtime is None:
             raise SessionNotFound(f"The session {self.id} is not open.")
         return self._driver.runtime.reading
 
     async def context(self) -> Reading:
-        """The window now, breakdown and all: the number that is displayed, decided on and enforced."""
+        """The reading now, with its breakdown: the one that is displayed, decided on and enforced."""
         return (await self._driving.look()).reading
 
     async def spend(self) -> Spend:
-        """What the session has cost, all calls of all purposes."""
+        """The cost of all calls of the session, of every purpose."""
         return (await self.context()).spend
 
     async def meter(self) -> Meter:
-        """The meter behind the readings: steps, largest items, messages in view. Not to be changed."""
+        """The meter behind the readings: steps, largest items, messages in view. Read-only."""
         ledger = (await self._driving.look()).ledger
         await ledger.load()
         return ledger.meter
 
     async def _look(self) -> SessionRuntime:
-        """The session's folds as they are now. Not to be changed."""
+        """The session's folds as they are now. Read-only."""
         return await self._driving.look()
 
     async def messages(self) -> tuple[Message, ...]:
@@ -488,16 +487,17 @@ class Session:
         return (await self.meter()).messages
 
     async def history(self, *, after: int = 0) -> list[Event]:
-        """The ledger itself."""
+        """The events of the ledger."""
         return await self._open.store.read(self.id, after=after)
 
     async def events(
         self, *, after: int | None = None, offset: int = -1, until_rest: bool = False
     ) -> AsyncIterator[Event | DraftPiece]:
-        """Everything that happens, as it is stored: ledger rows, and pieces of answers that stream.
+        """Events and pieces of streaming answers, as they are stored.
 
-        ``after=0`` begins with the first event, ``None`` with what comes next. ``until_rest`` ends it when the session
-        rests or waits for a person, and raises what stopped its driver. Leaving early changes nothing for the session.
+        ``after=0`` begins with the first event, ``None`` with the next one. ``until_rest`` ends the stream when the
+        session rests or waits for a person, and raises the error that stopped its driver. Leaving early changes nothing
+        for the session.
         """
         begin = (await self._open.store.about(self.id)).seq if after is None else after
         async with aclosing(self._open.store.follow(self.id, after=begin, offset=offset)) as events:  # type: ignore[type-var]
@@ -512,13 +512,13 @@ class Session:
     async def _until_rest(
         self, events: AsyncIterator[Event | DraftPiece], seen: int
     ) -> AsyncIterator[Event | DraftPiece]:
-        """These events, up to the last one there is when the driver has nothing more to do."""
+        """These events, up to the last one at the time the session rests."""
         coming = start(anext(events))
         idle = start(self._is_idle.wait())
         end: int | None = None
         try:
             while end is None or seen < end:
-                # A driver of another process may die without an event: then only looking again finds it out.
+                # A driver of another process may die without an event: only polling finds that out.
                 waiting, timeout_s = ([coming], POLL_S) if idle.done() else ([coming, idle], None)
                 await asyncio.wait(waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
                 if coming.done():
@@ -534,12 +534,12 @@ class Session:
             await stop(coming, idle)
 
     async def _rests_at(self) -> int | None:
-        """The last event of a session that rests; ``None`` while it does not. Raises what stopped its driver."""
+        """The last event of a session at rest; ``None`` during work. Raises the error that stopped its driver."""
         is_over = self._is_idle.is_set() and await self._is_over()
         return (await self._driving.look()).ledger.loop.seq if is_over else None
 
     async def _is_over(self) -> bool:
-        """Whether nothing more happens here by itself. Raises what stopped the driver."""
+        """Whether no work is left that this process does by itself. Raises the error that stopped the driver."""
         if self._failure is not None:
             raise self._failure
         if is_at_rest((await self._driving.look()).ledger.loop):
@@ -547,21 +547,21 @@ class Session:
         if (await self._open.store.about(self.id)).held_by:
             return False
         if self._drives:
-            self._drive()  # the other process that worked on it is gone
+            self._drive()  # the other process that drove it has ended
         return not self._drives
 
     async def is_interrupted(self) -> bool:
-        """Whether there is work left in the session and no process works on it: the one that did has ended."""
+        """Whether work is left in the session and the process that drove it has ended."""
         if not self._is_idle.is_set() or is_at_rest((await self._driving.look()).ledger.loop):
             return False
         return not (await self._open.store.about(self.id)).held_by and self._is_idle.is_set()
 
     async def wait(self, *, check: bool = True) -> Result:
-        """Until the session rests, or waits for a person.
+        """Wait until the session rests or waits for a person.
 
-        Raises what the turn failed with: a ``ProviderError``, ``ContextUnfixable`` or ``InternalError``. With
-        ``check=False`` that is the result's ``error`` instead. Raises in both cases what stopped the driver, such as
-        ``StoreUnavailable``. A session that this process does not drive is not driven by waiting for it.
+        Raises the error of a failed turn: a ``ProviderError``, ``ContextUnfixable`` or ``InternalError``. With
+        ``check=False`` it is the result's ``error`` instead. In both cases raises the error that stopped the driver,
+        such as ``StoreUnavailable``. Waiting does not drive a session that this process does not drive.
         """
         if self._drives:
             self._drive()
@@ -589,5 +589,5 @@ class Session:
 
 
 def is_at_rest(loop: Loop) -> bool:
-    """Whether a session waits for nothing but a person."""
+    """Whether a session has no work left, or waits for a person."""
     return bool(loop.paused) or not (loop.turn or loop.queue)
