@@ -39,7 +39,7 @@ def test_a_value_that_is_too_large_is_a_clear_error_before_it_is_loaded(tmp_path
         read(path)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep  # waits for the limit of time
 def test_a_view_that_never_ends_in_the_place_of_a_table_is_given_up(tmp_path: Path) -> None:
     for table in ("session", "part"):
         path = changed(tmp_path / f"{table}.db", SCHEMA)

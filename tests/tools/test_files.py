@@ -195,6 +195,7 @@ def test_a_name_with_a_line_break_or_an_escape_code_is_one_line_without_either(t
     assert list_directory(tmp_path, ".", 1).text == "a\\nb  5 bytes\\x1b[31m  0 bytes\nto -> x\\ny"
 
 
+@pytest.mark.sweep  # reads for seconds until it gives up
 def test_a_file_of_a_terabyte_without_a_line_break_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     path.write_text("text " * 2_000)
