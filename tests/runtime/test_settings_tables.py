@@ -10,7 +10,7 @@ def test_the_documentation_shows_the_table_as_it_is_made() -> None:
 
 def test_a_row_says_key_meaning_default_unit_and_notes() -> None:
     rows = table().splitlines()
-    assert "| `flush_bytes` | the most of it that waits to be stored | 1024 | bytes, at most 1,024 |  |" in rows
+    assert "| `flush_bytes` | how much of it waits to be stored | 1024 | bytes, at most 1,024 |  |" in rows
     assert all(row.count("|") == 6 for row in rows)
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF009  (each default is a dataclass field, made by _setting)
-"""Every setting of an agent: its default, what it means, its unit, and where it may be set.
+"""Every setting of an agent: its default, meaning and unit, how it is read, and who may set it.
 
     settings = Settings(model="anthropic:claude-haiku-4-5", trigger=0.9)
     settings = changed(settings, {"window": "200k"})
@@ -32,11 +32,11 @@ from ullage.runtime.setting_values import McpServerSetting, ValueReader
 from ullage.wire.endpoints import Destination, Endpoint, destination_of, endpoint_for
 
 Place = Literal["argument", "session", "user file", "project file", "environment"]
-"""Where a setting may be said, highest rank first; a project's file wins over the user's."""
+"""Where a setting can be set."""
 
 
 class Meaning(NamedTuple):
-    """What the documentation says of a setting, and how its value is read."""
+    """The documentation of a setting, how its value is read, and who may set it."""
 
     meaning: str
     read: ValueReader
@@ -44,11 +44,11 @@ class Meaning(NamedTuple):
     who: Authority = authority.ANYONE
     """Who may set it besides the operator, and how far."""
     default: str = ""
-    """The default in words, where the value alone does not say it."""
+    """The default in words, if the value alone does not show it."""
     per_model: bool = False
-    """Whether a table of one model may say it."""
+    """Whether a table of one model may set it."""
     has_variable: bool = True
-    """Whether a variable of the environment can hold it: not a table."""
+    """Whether an environment variable can hold it: not a table."""
 
 
 def _setting(
@@ -58,11 +58,11 @@ def _setting(
     *,
     unit: str = "",
     who: Authority = authority.ANYONE,
-    said: str = "",
+    default_text: str = "",
     per_model: bool = False,
 ) -> Any:
     has_variable = not isinstance(default, dict)
-    described = {"setting": Meaning(meaning, read, unit, who, said, per_model, has_variable)}
+    described = {"setting": Meaning(meaning, read, unit, who, default_text, per_model, has_variable)}
     if isinstance(default, dict):
         return dataclasses.field(default_factory=dict, metadata=described)
     return dataclasses.field(default=default, metadata=described)
@@ -79,7 +79,7 @@ _SHARE: Final = values.real(0, 1, above=True)
 class Settings:
     """One value for each key. Raises ``SettingError`` for a value that a key can't take.
 
-    ``None`` is "not said": what then happens is the default in docs/settings.md, which also says what each key means.
+    ``None`` means "not set": docs/settings.md has the default, and the meaning of each key.
     """
 
     # -- the model --
@@ -91,13 +91,13 @@ class Settings:
     )
     base_url: str = _setting(
         "", "another address of the provider, a gateway or a local server", values.text,
-        said="the provider's", who=authority.BASE_URL,
+        default_text="the provider's", who=authority.BASE_URL,
     )  # fmt: skip
     wire: str = _setting(
         "",
-        "the wire that is spoken",
+        "the API format of the requests",
         values.one_of("", *WIRES),
-        said="the provider's usual one",
+        default_text="the provider's usual one",
         who=authority.CHOICE,
     )
     endpoints: Mapping[str, Provider] = _setting(
@@ -106,72 +106,82 @@ class Settings:
     )  # fmt: skip
     system: str = _setting("", "the system prompt", values.text)
     instructions: tuple[str, ...] = _setting(
-        (), "instruction files that are read from the root and put behind the system prompt, such as `AGENTS.md`",
+        (), "instruction files below the root that follow the system prompt, such as `AGENTS.md`",
         values.inner_files, who=authority.INSTRUCTIONS,
     )  # fmt: skip
     params: Mapping[str, object] = _setting(
-        {}, "what else the wire takes, in its own spelling; it passes through", values.params,
+        {}, "further fields of the request, as the API spells them; they pass through", values.params,
         per_model=True, who=authority.PARAMS,
     )  # fmt: skip
     max_output: int | None = _setting(
-        None, "the most an answer may have", values.optional(_COUNT),
-        unit="tokens", said="the wire's own", per_model=True,
+        None, "the largest answer", values.optional(_COUNT),
+        unit="tokens", default_text="the wire's own", per_model=True,
     )  # fmt: skip
     effort: Effort | None = _setting(
-        None, "how much the model thinks", values.or_none(values.one_of(*get_args(Effort))),
-        said="the provider's", per_model=True,
+        None, "how much the model reasons", values.or_none(values.one_of(*get_args(Effort))),
+        default_text="the provider's", per_model=True,
     )  # fmt: skip
     thinking_budget: int | None = _setting(
-        None, "the most it may think, where the wire has a budget", values.optional(_FROM_NONE),
-        unit="tokens", said="the provider's", per_model=True,
+        None, "the most reasoning, where the API has a budget for it", values.optional(_FROM_NONE),
+        unit="tokens", default_text="the provider's", per_model=True,
     )  # fmt: skip
     temperature: float | None = _setting(
-        None, "how freely the model chooses", values.optional(values.real(0, 2)),
-        said="the provider's", per_model=True,
+        None, "the sampling temperature", values.optional(values.real(0, 2)),
+        default_text="the provider's", per_model=True,
     )  # fmt: skip
-    stream: bool = _setting(True, "whether an answer is shown as it is written", values.flag)
+    stream: bool = _setting(True, "whether an answer is shown while it streams", values.flag)
     include_in_context: bool = _setting(True, "whether earlier reasoning is sent back at all", values.flag)
     strip: Strip = _setting(
         "none", "which of it is left out: `none`, `all`, `all_but_last`", values.one_of(*get_args(Strip))
     )
     models: Mapping[str, Mapping[str, object]] = _setting(
         {},
-        "keys for one model alone, by its name with or without the provider",
+        "settings of single models, by name with or without the provider",
         values.table,
         who=authority.MODELS,
     )
 
     # -- the window --
     window: int | None = _setting(
-        None, "the model's context window, as the user's word; wins over provider, error and catalogue",
-        values.optional(_COUNT), unit="tokens", said="what is known of the model, else *unknown*", per_model=True,
+        None, "the model's context window; wins over provider, error and catalogue",
+        values.optional(_COUNT), unit="tokens", default_text="the model's, else *unknown*", per_model=True,
     )  # fmt: skip
     default_window: int | None = _setting(
-        None, "the window where nobody knows it", values.optional(_COUNT),
-        unit="tokens", said="it stays unknown", per_model=True,
+        None, "the window of a model whose window is unknown", values.optional(_COUNT),
+        unit="tokens", default_text="it stays unknown", per_model=True,
     )  # fmt: skip
     reserve: int | None = _setting(
-        None, "kept free for the answer", values.optional(_FROM_NONE), unit="tokens",
-        said="16,000, at most the model's maximum output and a fifth of the window", per_model=True,
+        None, "tokens kept free for the answer", values.optional(_FROM_NONE), unit="tokens",
+        default_text="16,000, at most the model's maximum output and a fifth of the window", per_model=True,
     )  # fmt: skip
     trigger: float | int = _setting(
-        0.8, "where compaction starts", values.trigger, unit="share of the window up to 1, tokens above", per_model=True
+        0.8,
+        "where compaction starts",
+        values.trigger,
+        unit="share of the window up to 1, tokens above",
+        per_model=True,
     )
-    auto: bool = _setting(True, "whether there is a compaction point at all", values.flag)
+    auto: bool = _setting(True, "whether there is a compaction point", values.flag)
     estimator: str | Callable[[str], float] = _setting(
         "auto", "how text is counted: `auto` (`bpe` where installed, else `pretoken`), `bpe`, `pretoken`, `quarter` "
         "(length/4), `gemini-cli`; in Python also a function", values.estimator,
     )  # fmt: skip
     near_limit: float = _setting(
-        0.8, "from where on the status says that the limit is near", _SHARE, unit="share of the compaction point"
+        0.8,
+        "from which share on the status says that the limit is near",
+        _SHARE,
+        unit="share of the compaction point",
     )
     near_limit_off: float = _setting(
-        0.75, "below where it says so no longer", values.real(0, 1, below=True), unit="share of the compaction point"
+        0.75,
+        "below which share it no longer says so",
+        values.real(0, 1, below=True),
+        unit="share of the compaction point",
     )
 
     # -- compaction --
     keep: float = _setting(
-        KEEP, "how much of the messages a summary leaves as they are, the newest",
+        KEEP, "how much of the newest messages a summary leaves unchanged",
         values.real(0, 1, above=True, below=True), unit="share of their tokens",
     )  # fmt: skip
     protect_tokens: int = _setting(
@@ -182,13 +192,14 @@ class Settings:
         "",
         "the model that summarises",
         values.text,
-        said="the session's",
+        default_text="the session's",
         who=authority.CHOICE,
     )
-    summary_instructions: str = _setting("", "what a summary must look at, added to what is always asked", values.text)
+    summary_instructions: str = _setting("", "further instructions for summaries", values.text)
     background_at: float | None = _setting(
-        None, "from where on a summary is prepared while the model answers",
-        values.optional(values.real(0, 1, above=True, below=True)), unit="share of the compaction point", said="never",
+        None, "from which share on a summary is prepared while the model answers",
+        values.optional(values.real(0, 1, above=True, below=True)),
+        unit="share of the compaction point", default_text="never",
     )  # fmt: skip
 
     # -- the loop --
@@ -201,50 +212,50 @@ class Settings:
     )
     max_repeats: int = _setting(
         5,
-        "how often the same tool call with the same arguments may come before the turn ends",
+        "how often the same tool call with the same arguments may repeat before the turn ends",
         values.whole(1, 1_000_000),
         unit="calls",
         who=authority.EFFORT,
     )
     drop_retries: int = _setting(
         2,
-        "how often a call is made again whose answer broke off",
+        "how often a call is repeated after its answer broke off",
         values.whole(0, 100),
         unit="calls",
         who=authority.EFFORT,
     )
     tries: int = _setting(
         4,
-        "how often a request is sent until an answer begins, the first included",
+        "how often a request is sent until an answer begins, including the first time",
         values.whole(1, 100),
         who=authority.EFFORT,
     )
-    connect_s: float = _setting(10.0, "the longest a connection may take", _SECONDS, unit="seconds")
-    first_byte_s: float = _setting(600.0, "the longest until an answer begins", _SECONDS, unit="seconds")
-    between_s: float = _setting(180.0, "the longest silence inside an answer", _SECONDS, unit="seconds")
-    call_s: float = _setting(CALL_S, "the longest an answer may take, from its first byte on", _SECONDS, unit="seconds")
+    connect_s: float = _setting(10.0, "the time limit for a connection", _SECONDS, unit="seconds")
+    first_byte_s: float = _setting(600.0, "the time limit until an answer begins", _SECONDS, unit="seconds")
+    between_s: float = _setting(180.0, "the longest pause inside an answer", _SECONDS, unit="seconds")
+    call_s: float = _setting(CALL_S, "the time limit for an answer, from its first byte on", _SECONDS, unit="seconds")
     loading_s: float = _setting(
-        LOADING_S, "how long a server that is loading its model is waited for; 0 is not at all", values.real(0),
+        LOADING_S, "how long to wait for a server that loads its model; 0 does not wait", values.real(0),
         unit="seconds",
     )  # fmt: skip
     budget_tokens: int | None = _setting(
-        None, "what a turn may use, input and output of all its calls together; counted anew when it is resumed",
-        values.optional(_COUNT), unit="tokens", said="no end", who=authority.BUDGET,
+        None, "input and output that all calls of a turn may use; counted from zero when it is resumed",
+        values.optional(_COUNT), unit="tokens", default_text="no limit", who=authority.BUDGET,
     )  # fmt: skip
     budget_usd: float | None = _setting(
         None,
         "what a turn may cost",
         values.optional(values.real(0, 1_000_000, above=True)),
         unit="US dollars",
-        said="no end",
+        default_text="no limit",
         who=authority.BUDGET,
     )
     budget_calls: int | None = _setting(
         None,
-        "how many model calls a turn may make, those of children and summaries among them",
+        "model calls of a turn, including those of subagents and summaries",
         values.optional(_COUNT),
         unit="calls",
-        said="no end",
+        default_text="no limit",
         who=authority.BUDGET,
     )
     budget_s: float | None = _setting(
@@ -252,15 +263,17 @@ class Settings:
         "how long a turn may take",
         values.optional(_SECONDS),
         unit="seconds",
-        said="no end",
+        default_text="no limit",
         who=authority.BUDGET,
     )
     cancel_tools: Literal["stop", "finish"] = _setting(
-        "stop", "what a cancel does to a running tool: `stop` ends it, `finish` lets it end and starts no other",
+        "stop",
+        "the effect of a cancel on running tools: `stop` ends them, `finish` lets them end and starts no others",
         values.one_of("stop", "finish"),
     )  # fmt: skip
     cancel_queue: Literal["return", "keep"] = _setting(
-        "return", "what a cancel does to waiting messages: `return` gives them back, `keep` leaves them waiting",
+        "return",
+        "the effect of a cancel on queued messages: `return` gives them back, `keep` leaves them in the queue",
         values.one_of("return", "keep"),
     )  # fmt: skip
 
@@ -283,7 +296,7 @@ class Settings:
     )  # fmt: skip
     root: Path | None = _setting(
         None, "the directory that file tools are confined to; in a file, relative to the file",
-        values.optional(values.directory), said="where the program was started", who=authority.ROOT,
+        values.optional(values.directory), default_text="where the program was started", who=authority.ROOT,
     )  # fmt: skip
     sandbox: Literal["off", "workspace", "workspace+network"] = _setting(
         "workspace",
@@ -303,26 +316,26 @@ class Settings:
         values.absolute_directories,
         who=authority.SANDBOX_PLACES,
     )
-    sequential_tools: bool = _setting(False, "whether tools run one after the other", values.flag)
-    tool_timeout_s: float = _setting(600.0, "the longest a call of a tool may take", _SECONDS, unit="seconds")
+    sequential_tools: bool = _setting(False, "whether tools run one after another", values.flag)
+    tool_timeout_s: float = _setting(600.0, "the time limit for a tool call", _SECONDS, unit="seconds")
     result_tokens: int = _setting(
-        10_000, "the most of one result that the model gets at once; the rest is kept and can be read", _COUNT,
+        10_000, "how much of one result the model gets at once; the rest is stored and can be read", _COUNT,
         unit="tokens",
     )  # fmt: skip
 
     # -- storing --
     lease_ttl_s: float = _setting(
-        10.0, "how long a driver that is no longer heard of holds its session", values.real(1, 3_600), unit="seconds"
+        10.0, "how long a driver that no longer responds holds its session", values.real(1, 3_600), unit="seconds"
     )
     flush_s: float = _setting(
-        0.05, "the longest that shown text waits to be stored", values.real(0, 0.1), unit="seconds, at most 0.1"
+        0.05, "how long streamed text waits to be stored", values.real(0, 0.1), unit="seconds, at most 0.1"
     )
     flush_bytes: int = _setting(
-        1024, "the most of it that waits to be stored", values.whole(1, 1024), unit="bytes, at most 1,024"
+        1024, "how much of it waits to be stored", values.whole(1, 1024), unit="bytes, at most 1,024"
     )
     trusted: tuple[Path, ...] = _setting(
         (),
-        "directories in and below which an `ullage.toml` may say what only the user's may",
+        "directories in and below which an `ullage.toml` may set what needs consent elsewhere",
         values.directories,
         who=authority.TRUSTED,
     )
@@ -337,7 +350,7 @@ class Settings:
             )
 
     def destination(self, model: str = "") -> Destination:
-        """Who is asked for a model, by default for the one that is set. Raises ``SettingError``."""
+        """The provider of a model, by default of the one that is set. Raises ``SettingError``."""
         return destination_of(model or self.model, base_url=self.base_url, wire=self.wire, endpoints=self.endpoints)
 
     def endpoint(self, environment: Mapping[str, str], model: str = "") -> tuple[Endpoint, str]:
@@ -362,7 +375,7 @@ class Settings:
 
     @property
     def options(self) -> Options:
-        """What a call asks for besides its content."""
+        """The parameters of a call besides its content."""
         return Options(
             max_output=self.max_output,
             temperature=self.temperature,
@@ -377,7 +390,7 @@ _MEANINGS: Final[Mapping[str, Meaning]] = {
 KEYS: Final = tuple(_MEANINGS)
 """Every key, in the order of the documentation."""
 PER_MODEL: Final = tuple(key for key, meaning in _MEANINGS.items() if meaning.per_model)
-"""The keys that a table of one model may say."""
+"""The keys that a table of one model may set."""
 
 
 def meaning_of(key: str) -> Meaning:
@@ -394,7 +407,7 @@ def environment_name(key: str) -> str:
 
 
 def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
-    """A key's value as ``Settings`` holds it. Raises ``SettingError`` with what would be right."""
+    """A key's value as ``Settings`` holds it. Raises ``SettingError``, which names the possible values."""
     try:
         read = (meaning or meaning_of(key)).read(given)
     except ValueError as problem:
@@ -403,9 +416,9 @@ def read_value(key: str, given: object, meaning: Meaning | None = None) -> Any:
 
 
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
-    """The settings with these values in their place; the given ones stay as they are.
+    """A copy of the settings with these values.
 
-    What a model's own table says of another ``model`` is not looked up: for that, resolve again with the change.
+    The table of another ``model`` is not looked up: for that, resolve again with the change.
     Raises ``SettingError`` for an unknown key, with the nearest known one, and for a value that a key can't take.
     """
     read = {key: read_value(key, value, meaning_of(key)) for key, value in changes.items()}
@@ -413,25 +426,25 @@ def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str:
-    """The end of a message: which known name was probably meant, or where to find them all."""
+    """The end of a message: the known name that was probably meant."""
     close = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.0)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def _read_models(tables: Mapping[str, object]) -> dict[str, dict[str, object]]:
     read: dict[str, dict[str, object]] = {}
-    for model, said in tables.items():
-        if not isinstance(said, Mapping):
-            raise SettingError(f"models.{model} can't be {_shown(said)}: give a table of {', '.join(PER_MODEL)}.")
-        for key in said:
+    for model, table in tables.items():
+        if not isinstance(table, Mapping):
+            raise SettingError(f"models.{model} can't be {_shown(table)}: give a table of {', '.join(PER_MODEL)}.")
+        for key in table:
             if key not in PER_MODEL:
                 raise SettingError(f"models.{model} can't set {key!r}.{nearest(str(key), PER_MODEL)}")
-        read[model] = {key: read_value(key, value) for key, value in said.items()}
+        read[model] = {key: read_value(key, value) for key, value in table.items()}
     return read
 
 
 def _shown(given: object) -> str:
     if isinstance(given, Mapping):
-        return "{…}"  # a table may hold what must not be printed
+        return "{…}"  # a table may hold secrets
     written = repr(given)
     return written if len(written) <= 60 else f"{written[:57]}..."
