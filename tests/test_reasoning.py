@@ -190,7 +190,7 @@ def test_what_is_not_sent_back_is_not_counted_but_for_xai(
     sent_back: SentBack, model: str, provider: str, counted: bool
 ) -> None:
     rule = rule_for("responses", provider, model)
-    assert is_counted(rule, user_turn=False, tool_turn=True, sent_back=sent_back) is counted
+    assert is_counted(rule, begins_turn=False, sent_back=sent_back) is counted
 
 
 def test_a_user_message_beside_tool_results_begins_a_turn_for_gpt_but_not_for_claude() -> None:

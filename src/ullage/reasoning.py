@@ -220,11 +220,11 @@ def begins_turn(rule: ReasoningRule, *, user_turn: bool, tool_turn: bool) -> boo
     return user_turn and (rule.beside or not tool_turn)
 
 
-def is_counted(rule: ReasoningRule, *, user_turn: bool, tool_turn: bool, sent_back: SentBack) -> bool:
+def is_counted(rule: ReasoningRule, *, begins_turn: bool, sent_back: SentBack) -> bool:
     """Whether the last answer's reasoning is in the next input."""
     if sent_back == "no" and not rule.even_unsent:
         return False
-    return rule.turns if begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn) else rule.loop
+    return rule.turns if begins_turn else rule.loop
 
 
 class Need(NamedTuple):

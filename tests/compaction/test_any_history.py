@@ -73,13 +73,13 @@ def case(seed: int) -> Ending:
     random = Random(seed)
     first = history(seed)
     fold = first.situation.fold
-    window = fold.denominators.window.tokens
+    window = fold.limits.denominators.window.tokens
     assert window is not None
     provider = Provider(window, seed)
     calls = attempts = 0
     situation = dataclasses.replace(first.situation, trigger="limit", bytes_limit=None, image_limit=None)
     for attempt in range(3):
-        limit, point = fold.denominators.input_limit, fold.denominators.compaction_point
+        limit, point = fold.limits.denominators.input_limit, fold.limits.denominators.compaction_point
         assert limit is not None and point is not None
         if fold.forecast().high >= point or attempt:
             situation = dataclasses.replace(situation, compaction=f"c{attempt}")

@@ -19,7 +19,7 @@ def end(situation: Situation, model: FakeModel | None = None) -> Commit | Stuck:
 def committed_by(situation: Situation, model: FakeModel | None = None) -> str:
     ended = end(situation, model)
     assert isinstance(ended, Commit), ended
-    limit = situation.fold.denominators.input_limit
+    limit = situation.fold.limits.denominators.input_limit
     assert limit is not None and situation.fold.forecast().high <= limit
     return ended.strategy
 
@@ -105,7 +105,7 @@ def test_hundreds_of_turns_on_a_small_window_stay_inside_it_and_keep_their_rules
     ruled = {f"u{n}": said(f"u{n}", rule) for n, rule in enumerate(rules, 1)}
     for number, message in enumerate(ruled.get(each.id, each) for each in turns(400, size=150)):
         fold.apply(MessageAdded(message=message))
-        point, limit = fold.denominators.compaction_point, fold.denominators.input_limit
+        point, limit = fold.limits.denominators.compaction_point, fold.limits.denominators.input_limit
         assert point is not None and limit is not None
         if message.role != "assistant":
             if fold.forecast().high >= point:

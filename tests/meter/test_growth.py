@@ -24,7 +24,7 @@ from ullage.meter.growth import (
     hidden_reasoning,
     next_input,
 )
-from ullage.reasoning import Maker, rule_for
+from ullage.reasoning import Maker, begins_turn, rule_for
 from ullage.tokens import constants
 from ullage.tokens.calibration import Learnt, learn
 from ullage.tokens.families import PLAIN, Family, family_for
@@ -44,11 +44,11 @@ def family(asked: Maker) -> Family:
 
 
 def tools(asked: Maker) -> GrowthSituation:
-    return GrowthSituation(rule=rule_for(*asked), tool_turn=True)
+    return GrowthSituation(rule=rule_for(*asked))
 
 
 def user(asked: Maker) -> GrowthSituation:
-    return GrowthSituation(rule=rule_for(*asked), user_turn=True)
+    return GrowthSituation(rule=rule_for(*asked), begins_turn=True)
 
 
 def no_media(part: ImagePart | FilePart, in_result: bool) -> float:
@@ -321,7 +321,8 @@ def test_the_interval_holds_the_estimate_and_nothing_is_negative(
     tool_turn: bool,
 ) -> None:
     anchor = LastCall(input=spent, output=output, reasoning=reasoning, answer=AnswerTokens(text=text))
-    here = GrowthSituation(rule=rule_for(*asked), user_turn=user_turn, tool_turn=tool_turn)
+    rule = rule_for(*asked)
+    here = GrowthSituation(rule=rule, begins_turn=begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn))
     estimate = next_input(anchor, Added(text=text, results=int(tool_turn)), here, family(asked))
     assert low(estimate) < estimate.exact < high(estimate)
     assert estimate.exact >= 0

@@ -61,7 +61,7 @@ class Aim(NamedTuple):
 def aim_of(situation: Situation) -> Aim:
     """The limits and goals of a compaction of this session."""
     fold, sizes = situation.fold, situation.sizes
-    window, _, limit, point = fold.denominators
+    window, _, limit, point = fold.limits.denominators
     correction = max(situation.correction, 1.0)
     size = None if window.tokens is None else round(window.tokens / correction)
     if limit is None:

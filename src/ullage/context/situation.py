@@ -113,7 +113,7 @@ class Situation:
     @property
     def is_urgent(self) -> bool:
         """Whether the next request can't be sent as it is, so that any fitting request is better."""
-        limit = self.fold.denominators.input_limit
+        limit = self.fold.limits.denominators.input_limit
         is_over = limit is not None and self.sizes.high > limit / max(1.0, self.correction)
         is_short = self.is_over_bytes or self.is_over_images
         return self.trigger in ("limit", "overflow", "model_changed") or is_over or is_short

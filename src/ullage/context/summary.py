@@ -49,7 +49,7 @@ def answer_room(situation: Situation, aim: Aim) -> int:
 
     Never more than the model's own limit, which the provider would refuse; the limit of another model is unknown.
     """
-    wanted = max(2 * aim.summary, situation.fold.denominators.reserve)
+    wanted = max(2 * aim.summary, situation.fold.limits.denominators.reserve)
     window = aim.window or 2 * situation.sizes.used
     room = min(wanted, max(aim.summary, ANSWER_SHARE * window))
     most = None if situation.rules.own_model else situation.fold.limits.max_output

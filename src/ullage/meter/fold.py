@@ -218,7 +218,7 @@ class Fold(State):
     def _follow(self, entry: Entry) -> None:
         """What a message is to the turns."""
         is_answer, has_text, has_tools = turn_content(entry)
-        beside, is_open = self.forecaster.rule.beside, self.reasoning.is_open
+        beside, is_open = self.forecaster.rules[0].beside, self.reasoning.is_open
         self.reasoning.follow(
             step_of(is_answer=is_answer, has_text=has_text, has_tools=has_tools, beside=beside, is_open=is_open)
         )

@@ -92,8 +92,8 @@ class Forecaster:
         """The family for an answer without known content: its reported output is all there is to estimate from."""
         self.media_rule = media_rule_for(wire, provider, model)
         self.exact_text = self.counter.name == "bpe" and self.family.has_public_vocabulary
-        self.rule = reasoning.rule_for(wire, provider, model)
-        self.streamed_rule = reasoning.rule_for(wire, provider, model, stream=True)
+        self.rules = tuple(reasoning.rule_for(wire, provider, model, stream=stream) for stream in (False, True))
+        """Which reasoning is counted: of an answer that came at once, and of one that was streamed."""
         self.needs_reasoning = reasoning.need_for(wire, model) is not None
         """Whether a tool loop is rejected, or breaks, without its reasoning."""
 
@@ -157,7 +157,7 @@ class Forecaster:
 
         Where a provider counts what was not sent back, an answer that shows none may have it as well.
         """
-        return (cost.carries or self.rule.even_unsent) and not reasoning.is_foreign(cost.maker, self)
+        return (cost.carries or self.rules[0].even_unsent) and not reasoning.is_foreign(cost.maker, self)
 
     def hidden(self, entry: Entry, usage: Usage | None) -> float:
         """Tokens of a message's reasoning: as reported, as what its output can't show, or from its text."""
@@ -274,7 +274,7 @@ class Forecaster:
         notes: tuple[str, ...] = ()
         if estimate.flipped:
             counts, takes = ("counts", "includes") if estimate.kept else ("does not count", "leaves out")
-            notes = (FLIPPED.format(counts=counts, takes=takes, rule=self._rule_of(anchor).name),)
+            notes = (FLIPPED.format(counts=counts, takes=takes, rule=self.rules[anchor.stream].name),)
         return Forecast(
             tokens=tokens,
             low=max(0, min(low, tokens)),
@@ -331,29 +331,24 @@ class Forecaster:
             calls=bare.counted.calls,
             hidden=last if is_kept else -last - left,
             otherwise=-left if begins else in_loop,
-            rule=self._rule_of(anchor).name,
+            rule=self.rules[anchor.stream].name,
             kind=since.kind,
             sound=not is_disturbed,
             is_known=self.family.is_known,
         )
         return calibration.learn(self.provider, self.model, observation)
 
-    def _rule_of(self, anchor: Anchor) -> reasoning.ReasoningRule:
-        return self.streamed_rule if anchor.stream else self.rule
-
     def _estimate(
         self, basis: ForecastBasis, *, user_turn: bool, earlier: float, policy: ReasoningPolicy, learnt: Learnt
     ) -> growth.Estimate:
         anchor, output, since = basis.anchor, basis.output, basis.since
         answer = output.cost.answer if output is not None else None
-        rule = self._rule_of(anchor)
-        tool_turn = since.results > 0
-        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
+        rule = self.rules[anchor.stream]
+        begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=since.results > 0)
         leaves = begins and earlier < anchor.reasoning
         situation = GrowthSituation(
             rule=rule,
-            user_turn=user_turn,
-            tool_turn=tool_turn,
+            begins_turn=begins,
             kind=since.kind,
             counted=anchor.rests if leaves else NOTHING_COUNTED,
             exact_text=self.exact_text,

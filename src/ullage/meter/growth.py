@@ -15,9 +15,8 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ullage import reasoning
 from ullage.meter.cost import NOTHING_COUNTED, Added, AnswerTokens, Counted, Widths, thought_tokens
-from ullage.reasoning import ReasoningRule, SentBack
+from ullage.reasoning import ReasoningRule, SentBack, is_counted
 from ullage.tokens.calibration import AS_EXPECTED, NOTHING_LEARNT, Learnt, Scales
 from ullage.tokens.families import PLAIN, Family
 from ullage.tokens.regression import terms
@@ -48,11 +47,10 @@ class LastCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GrowthSituation(msgspec.Struct, frozen=True, kw_only=True):
-    """The provider's rule for reasoning, and what comes next: a user's message, tool results, or both."""
+    """The provider's rule for reasoning, and whether the next request begins a turn or continues a tool loop."""
 
     rule: ReasoningRule
-    user_turn: bool = False
-    tool_turn: bool = False
+    begins_turn: bool = False
     kind: str = ""
     """What is added, where messages of its kind have an offset of their own: the names of the tools that answered."""
     counted: Counted = NOTHING_COUNTED
@@ -134,19 +132,18 @@ def counted_for(last: LastCall, family: Family) -> Counted:
         return NOTHING_COUNTED
     if family.floors_reasoning and reported is not None and reported % FLOOR == 0:
         unseen = last.output - last.answer.visible(family)
-        is_counted = reported < unseen < reported + FLOOR - 1
+        is_estimated = reported < unseen < reported + FLOOR - 1
     else:
-        is_counted = not reported and bool(last.answer.thoughts)
-    return Counted.of(last.answer) if is_counted else NOTHING_COUNTED
+        is_estimated = not reported and bool(last.answer.thoughts)
+    return Counted.of(last.answer) if is_estimated else NOTHING_COUNTED
 
 
 def next_input(
     last: LastCall, added: Added, situation: GrowthSituation, family: Family, learnt: Learnt = NOTHING_LEARNT
 ) -> Estimate:
     """The input of the call that sends ``added`` after the last call's answer. Never negative, never raises."""
-    rule, user_turn, tool_turn = situation.rule, situation.user_turn, situation.tool_turn
-    begins = reasoning.begins_turn(rule, user_turn=user_turn, tool_turn=tool_turn)
-    kept = reasoning.is_counted(rule, user_turn=user_turn, tool_turn=tool_turn, sent_back=last.sent_back)
+    rule, begins = situation.rule, situation.begins_turn
+    kept = is_counted(rule, begins_turn=begins, sent_back=last.sent_back)
     flipped = bool(learnt.flipped) and learnt.flips(rule.name, begins)
     kept = kept != flipped
     hidden = hidden_reasoning(last, family)

@@ -210,7 +210,7 @@ class Meter:
     def _read(self) -> Reading:
         fold = self._fold
         forecast = fold.forecast()
-        window, reserve, input_limit, compaction_point = fold.denominators
+        window, reserve, input_limit, compaction_point = fold.limits.denominators
         tokens, low, high = forecast.tokens, forecast.low, forecast.high
         content = (fold.session, fold.revision, fold.model, tokens, low, high, window.tokens)
         notes = list(forecast.notes)

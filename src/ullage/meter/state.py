@@ -15,7 +15,7 @@ from ullage.meter.reasoning_in_view import ReasoningInView
 from ullage.meter.spend import Spend
 from ullage.meter.track import Track
 from ullage.meter.view import DERIVED, Entry, Share, UndoRecord, View
-from ullage.meter.window import Denominators, Limits
+from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration, Learnt
 from ullage.usage import Usage
@@ -133,11 +133,6 @@ class State:
         self.forecaster = Forecaster(wire, provider, model, self.estimator)
 
     @property
-    def denominators(self) -> Denominators:
-        """The window and what follows from it."""
-        return self.limits.denominators
-
-    @property
     def learnt(self) -> Learnt:
         """What was learnt of the model."""
         return self.calibration.of(self.provider, self.model)
@@ -167,8 +162,7 @@ class State:
         in_view = self.reasoning
         if not in_view.tokens:
             return 0.0
-        is_streamed = self.anchor is not None and self.anchor.stream
-        rule = self.forecaster.streamed_rule if is_streamed else self.forecaster.rule
+        rule = self.forecaster.rules[self.anchor is not None and self.anchor.stream]
         in_loop, across_turns = rule.loop, rule.turns
         learnt = self.learnt
         if learnt.flipped:
