@@ -29,7 +29,7 @@ from ullage.agent.steps import (
     RunTools,
     Settle,
 )
-from ullage.context.view import in_view
+from ullage.context.exchanges import in_view
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,

@@ -25,10 +25,10 @@ from ullage.codec.history import encode
 from ullage.codec.repair import repair
 from ullage.context.budget import aim_of, correction_of
 from ullage.context.drop import MARGIN
+from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.situation import Situation
 from ullage.context.strategies import Commit, Strategies, Stuck
-from ullage.context.view import in_view
 from ullage.errors import Overflow
 from ullage.messages import Request
 from ullage.meter.fold import Fold

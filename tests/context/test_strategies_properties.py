@@ -8,10 +8,10 @@ from tests.context.histories import history
 from tests.context.sessions import Outcome, attempted
 from ullage.codec.repair import repair
 from ullage.context.budget import aim_of
+from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.proof import PAIRING
 from ullage.context.strategies import AskModel, Attempt, Commit, Strategies, Stuck
-from ullage.context.view import in_view
 from ullage.events import CompactionCommitted, CompactionRolledBack, CompactionStarted, Pruned
 from ullage.messages import Message, Request, TextPart, ToolResultPart
 from ullage.meter.fold import Fold

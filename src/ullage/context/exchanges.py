@@ -1,6 +1,6 @@
-"""Groups a history into exchanges: a history may be cut between exchanges, never inside one.
+"""The order of a history's messages in a request, and their exchanges: where a history may be cut.
 
-An exchange is an answer with the results of its calls, or a single other message.
+An exchange is an answer with the results of its calls, or a single other message. A history is never cut inside one.
 """
 
 from __future__ import annotations
@@ -92,3 +92,39 @@ def is_request(message: Message) -> bool:
 def latest_request(messages: Sequence[Message]) -> Message | None:
     """The newest message of a person; ``None`` without one."""
     return next((message for message in reversed(messages) if is_request(message)), None)
+
+
+def in_view(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages in order, the results of each answer in the order of its calls.
+
+    Results are recorded in the order in which their tools end; a request needs them in the order of the calls. Messages
+    between results move behind them.
+    """
+    ordered: list[Message] = []
+    calls: dict[str, int] = {}
+    start = 0
+    for message in messages:
+        ordered.append(message)
+        if message.role == "assistant":
+            _arrange(ordered, start, calls)
+            calls = {part.call_id: place for place, part in enumerate(message.of_type(ToolCallPart))}
+            start = len(ordered)
+    _arrange(ordered, start, calls)
+    return tuple(ordered)
+
+
+def _arrange(messages: list[Message], start: int, calls: dict[str, int]) -> None:
+    """Bring ``messages[start:]`` into order: results by their calls, then everything else as it was."""
+    if len(messages) - start < 2 or not calls:
+        return
+    tail = messages[start:]
+    places = [_place(message, calls) for message in tail]
+    if places != sorted(places):
+        messages[start:] = [message for _, message in sorted(zip(places, tail, strict=True), key=lambda pair: pair[0])]
+
+
+def _place(message: Message, calls: dict[str, int]) -> int:
+    """The position of a message after an answer; messages other than results come last."""
+    if message.role != "tool":
+        return len(calls)
+    return min((calls.get(part.call_id, len(calls)) for part in message.of_type(ToolResultPart)), default=len(calls))

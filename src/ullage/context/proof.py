@@ -11,10 +11,10 @@ from ullage.codec.repair import Repair, repair
 from ullage.context.budget import Aim, aim_of
 from ullage.context.costs import after as fold_after
 from ullage.context.costs import count_images, size_bytes
+from ullage.context.exchanges import in_view
 from ullage.context.keeping import must_stay
 from ullage.context.situation import Situation
 from ullage.context.strategy import Reason
-from ullage.context.view import in_view
 from ullage.events import CompactionCommitted, Pruned
 from ullage.messages import Message, Part, ReasoningPart, Request, ToolCallPart, ToolResultPart
 from ullage.meter.fold import Fold

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from ullage.context.costs import Sizes, count_images, size_bytes, sizes_of
-from ullage.context.exchanges import HistoryExchange, exchanges, latest_request
+from ullage.context.exchanges import HistoryExchange, exchanges, in_view, latest_request
 from ullage.context.rules import CompactionRules
-from ullage.context.view import in_view
 from ullage.events import CompactionTrigger
 from ullage.messages import Message
 from ullage.meter.fold import Fold

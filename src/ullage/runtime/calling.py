@@ -15,7 +15,7 @@ from ullage.codec.blocks import Options
 from ullage.codec.overflow import overflowed
 from ullage.codec.stream import Answer, UsageSeen
 from ullage.codec.wires import default_output
-from ullage.context.view import in_view
+from ullage.context.exchanges import in_view
 from ullage.errors import Overflow, ProviderError, ServerError, SessionNotFound
 from ullage.events import (
     Amount,

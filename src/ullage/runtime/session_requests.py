@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ullage.codec.blocks import Options
 from ullage.codec.history import History
-from ullage.context.view import in_view
+from ullage.context.exchanges import in_view
 from ullage.events import (
     CompactionCommitted,
     Event,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.context.rule_sentences import SENTENCES
-from ullage.context.rule_patterns import _alternatives, kind_of
+from ullage.context.constraints import _alternatives, kind_of
 from ullage.context.rule_words import ARABIC, CYRILLIC, DEVANAGARI, LATIN, UNSPACED, Language
 
 ALL = (*LATIN, *CYRILLIC, *DEVANAGARI, *ARABIC, *UNSPACED)

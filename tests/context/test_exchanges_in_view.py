@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.context.view import in_view
+from ullage.context.exchanges import in_view
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 
 
