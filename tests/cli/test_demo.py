@@ -65,7 +65,7 @@ def test_everything_that_it_is_about_happens_in_view(shown: str) -> None:
             "pruned: ",
             "> Tell me the long story",
             "cancelled: the partial answer is kept",
-            "making room: the compaction point is reached",
+            "compacting: the compaction threshold is reached",
             "became a summary, ",
             "What was estimated before a call",
             " pruned",

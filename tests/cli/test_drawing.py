@@ -106,7 +106,7 @@ def test_an_interval_is_one_number_where_it_is_even_and_two_where_not(used: Used
 
 def test_a_window_that_the_user_named_is_shown_as_theirs() -> None:
     theirs = reading(window=Window(tokens=200_000, source="user"))
-    assert "window as you said" in drawn(Subject(reading=theirs), 100)
+    assert "window set by you" in drawn(Subject(reading=theirs), 100)
 
 
 def test_being_past_the_compaction_point_is_said() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from tests.cli.readings import reading
 from tests.cli.test_scroll import FakePipe, FakeTerminal
-from ullage.cli.live import Live, described
+from ullage.cli.live import Live
 from ullage.cli.screen import Screen
+from ullage.cli.screenplay import described
 from ullage.events import (
     Amount,
     ApprovalAsked,
@@ -79,6 +80,18 @@ def test_a_result_is_cut_to_its_line() -> None:
     assert len(line) < 100 and line.endswith("…")
 
 
+def test_a_line_says_how_a_call_ended_and_that_a_long_result_was_cut() -> None:
+    ended = ToolEnded(call_id="c0", outcome="timed_out")
+    assert shown(calling("read"), ended, result(0, "no answer")) == ["● read()  timed out  no answer"]
+    ended = ToolEnded(call_id="c0", handle="h", size_bytes=9_000)
+    assert shown(calling("read"), ended, result(0, "begin")) == ["● read()  both ends of 9,000 bytes  begin"]
+
+
+def test_a_chat_is_told_what_it_can_do_next() -> None:
+    (line,) = shown(TurnPaused(turn="t", reason="budget", note="Spent."), shows_hints=True)
+    assert line == "  paused (budget): Spent. · /retry resumes with a new budget"
+
+
 def test_a_message_sent_while_the_agent_works_is_shown_queued_and_then_delivered() -> None:
     lines = shown(
         Queued(message=said("u", "Begin."), kind="steer", position=1),
@@ -92,7 +105,7 @@ def test_a_message_sent_while_the_agent_works_is_shown_queued_and_then_delivered
 
 def test_a_message_that_is_not_delivered_says_so() -> None:
     queued = Queued(message=said("s", "Faster!"), kind="follow_up", position=1)
-    for how, words in (("returned", "given back, not sent"), ("withdrawn", "withdrawn")):
+    for how, words in (("returned", "returned, not sent"), ("withdrawn", "withdrawn")):
         lines = shown(TurnStarted(turn="t"), queued, QueueLeft(message_id="s", how=how))  # type: ignore[arg-type]
         assert lines == ["  queued (follow-up): Faster!", f"  {words}: Faster!"]
 
@@ -118,15 +131,13 @@ def test_reasoning_is_set_apart_or_left_out() -> None:
         (Cancelled(persisted="tools_in_progress"), "cancelled: tools were running"),
         (Cancelled(), "cancelled: nothing was running"),
         (CallEnded(call="c", outcome="failed", error="No network."), "No network."),
-        (CallRetried(call="c", attempt=1, wait_s=0.5, error="Busy."), "Busy. Trying again in 0.5 s."),
+        (CallRetried(call="c", attempt=1, wait_s=0.5, error="Busy."), "Busy. Trying again in 0.5 s (attempt 2)"),
         (TurnPaused(turn="t", reason="budget", note="Spent."), "paused (budget): Spent."),
-        (TurnPaused(turn="t", reason="failed", note="x"), "paused: going on with the session tries again"),
-        (TurnEnded(turn="t", reason="max_steps", note="100 calls"), "ended (the limit of steps): 100 calls"),
-        (ToolEnded(call_id="c", outcome="timed_out"), "a tool: timed out"),
-        (ToolEnded(call_id="c", handle="h", size_bytes=9_000), "9,000 bytes: the model gets both ends"),
+        (TurnPaused(turn="t", reason="failed", note="x"), "paused (failed): x"),
+        (TurnEnded(turn="t", reason="max_steps", note="100 calls"), "ended, the limit of steps is reached: 100 calls"),
         (ApprovalAsked(call_id="c"), "needs your approval: c"),
-        (RuleFlipped(model="m", rule="r", kept=True, residual=1), "learnt: the provider counts earlier reasoning"),
-        (RequestRepaired(call="c", repairs=("an empty text left out",)), "the request was repaired: an empty text"),
+        (RuleFlipped(model="m", rule="r", kept=True, residual=1), "learnt: this model counts earlier reasoning"),
+        (RequestRepaired(call="c", repairs=("an empty text left out",)), "request repaired: an empty text"),
     ],
 )
 def test_what_a_person_should_know_is_a_line(event: Event, line: str) -> None:
@@ -173,7 +184,7 @@ def test_on_a_terminal_the_gauge_stays_below_and_is_left_there(monkeypatch: pyte
 
 def test_a_call_is_described_as_a_person_would_write_it() -> None:
     def call(arguments: str) -> str:
-        return described(ToolCallPart(id="p", call_id="c", name="read", arguments=arguments))
+        return described("read", arguments)
 
     assert call('{"path": "notes.md", "lines": [1, 2]}') == "read(path=notes.md, lines=[1, 2])"
     assert call("") == "read()"

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TextIO
 import msgspec
 
 from ullage.cli.context import stored_calibration
+from ullage.cli.screenplay import retry_sentence
 from ullage.codec.blocks import Options
 from ullage.codec.stream import Answer, ReasoningDelta, TextDelta
 from ullage.display.text import json_text, number, percent, printable, safe
@@ -149,8 +150,7 @@ async def _learn_window(meter: Meter, endpoint: Endpoint, model: str, client: Cl
 
 
 def _say_retry(retrying: Retrying) -> None:
-    said = printable(str(retrying.error)).removesuffix(" Wait, then try again.").removesuffix(" Try again.")
-    print(f"{said} Trying again in {retrying.wait_s:.1f} s …", file=sys.stderr, flush=True)
+    print(f"{retry_sentence(str(retrying.error), retrying.wait_s)} …", file=sys.stderr, flush=True)
 
 
 class Pen:

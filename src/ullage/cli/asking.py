@@ -83,10 +83,13 @@ async def give(session: Session, question: Question, reply: Reply) -> None:
 
 
 def granted_line(question: Question, reply: Reply) -> str:
-    """What an answer allows beyond this call, in words; empty where that is nothing."""
-    if reply.always is None or question.offer is None:
+    """What an answer allows in this project from now on; empty for an answer that allows nothing there.
+
+    A grant for the session is an event, which is shown as such.
+    """
+    if reply.always != "project" or question.offer is None:
         return ""
-    return f"allowed in this {reply.always}: {granted_words(question.name, question.offer)}"
+    return f"allowed in this project: {granted_words(question.name, question.offer)}"
 
 
 async def ask_person(question: Question) -> Reply:

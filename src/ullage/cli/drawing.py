@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ullage.cli.footing import footing
-from ullage.cli.table import table_of
+from ullage.cli.table import WINDOW_SOURCES, table_of
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import UNICODE, Glyphs
@@ -20,7 +20,7 @@ from ullage.display.text import (
     shortened,
     wrapped,
 )
-from ullage.meter.reading import Reading, WindowSource
+from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate
 from ullage.meter.track import Step
 
@@ -31,14 +31,6 @@ NARROWEST = 40
 GAUGE_WIDEST = 80
 INDENT = " " * 9
 """As wide as the word the headline begins with."""
-
-_WINDOW_SOURCES: dict[WindowSource, str] = {
-    "user": "window as you said",
-    "provider": "window as the provider says",
-    "error": "window learnt from an error",
-    "catalogue": "window from the catalogue",
-    "unknown": "",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +98,8 @@ def _about(subject: Subject) -> list[str]:
         parts.append(f"before call {number(subject.step)} of {number(subject.calls)}")
     elif subject.calls:
         parts.append(f"after {counted(subject.calls, 'call')}")
-    parts.append(_WINDOW_SOURCES[subject.reading.window.source])
+    if source := WINDOW_SOURCES[subject.reading.window.source]:
+        parts.append(f"window {source}")
     if subject.learnt_earlier:
         parts.append(f"calibrated by {counted(subject.learnt_earlier, 'earlier call')}")
     return [part for part in parts if part]

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 
 from ullage.display.text import Line, Span, cells, flowed, number, padded, percent, printable, shortened
 from ullage.meter.cost import SUMMARY
-from ullage.meter.reading import Basis, Reading, Row
+from ullage.meter.reading import Basis, Reading, Row, WindowSource
 from ullage.meter.rows import PartEstimate
 
 SOURCES = {"reported": "reported", "counted": "counted", "estimated": "estimated", "by_difference": "by difference"}
+
+WINDOW_SOURCES: dict[WindowSource, str] = {
+    "user": "set by you",
+    "provider": "reported by the provider",
+    "error": "learnt from an error",
+    "catalogue": "from the catalogue",
+    "unknown": "",
+}
+"""Where the size of a window comes from, in words."""
 
 LARGEST = "largest: "
 LARGEST_NAMED = 3

@@ -18,10 +18,10 @@ import msgspec
 
 from ullage.cli.context import stored_calibration
 from ullage.cli.screen import Screen
+from ullage.cli.screenplay import Notice, near_limit_notice, window_notice
 from ullage.cli.scroll import Scroll
 from ullage.cli.session import UnusableSession
 from ullage.cli.sessions import SHORTEST_ID, full_id, no_session, short_id
-from ullage.cli.window_events import window_line
 from ullage.display.gauge_line import gauge_line
 from ullage.display.text import Line, Span, counted, json_text, number, printable
 from ullage.errors import InputError, UnreadableInput
@@ -107,7 +107,7 @@ class Watched:
             off=_NEAR.near_limit_off,
         )
         self._last = status
-        happened = [event for event in (*growth.certain, *growth.held) if window_line(event)]
+        happened = [event for event in (*growth.certain, *growth.held) if window_notice(event)]
         new = [event for event in happened if (type(event).__name__, event.seq) not in self._told]
         self._told.update((type(event).__name__, event.seq) for event in happened)
         return Seen(
@@ -264,10 +264,11 @@ class Shown:
         if place != self._place or seen.restarted:
             self._begin(place, seen)
         for event in seen.happened:
-            self._line(window_line(event))
+            if (told := window_notice(event)) is not None:
+                self._notice(told)
         if seen.status.near_limit and not self._is_near:
             point = seen.reading.compaction_point or seen.reading.input_limit or 0
-            self._line((Span(f"  near the limit: {number(point)} tokens is where room should be made", "warn"),))
+            self._notice(near_limit_notice(point))
         self._is_near = seen.status.near_limit
         grown = f"{seen.status.grown:+,}" if seen.status.grown else ""
         reading, glyphs = seen.reading, self.screen.glyphs
@@ -298,6 +299,9 @@ class Shown:
     def end(self) -> None:
         """Leave the screen in order."""
         self.scroll.end()
+
+    def _notice(self, notice: Notice) -> None:
+        self._line((Span("  "), *notice.line))
 
     def _line(self, line: Line) -> None:
         self.scroll.line(line)

@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 
 from tests.cli.chat.simulator import MODEL, Talk, talking
 from ullage.cli.chat.app import ChatApp
-from ullage.cli.chat.entries import AnswerEntry, MessageEntry, Notice
 from ullage.cli.chat.lister import ContextScreen, Lister, Overlay
 from ullage.cli.chat.panels import Panel
+from ullage.cli.screenplay import AnswerEntry, MessageEntry, Notice
 from ullage.display.gauge_line import amount
 from ullage.display.text import plain
 from ullage.events import SessionStarted, SettingsChanged
@@ -49,7 +49,7 @@ class Shown:
 
     @property
     def notices(self) -> str:
-        return "\n".join(plain(one.line) for one in self.app.transcript.entries if isinstance(one, Notice))
+        return "\n".join(plain(one.hinted_line) for one in self.app.transcript.entries if isinstance(one, Notice))
 
 
 @asynccontextmanager
@@ -208,7 +208,7 @@ async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> N
         await shown.until(lambda: shown.app.session.id == "test")
         await shown.say("/fork")
         await shown.until(lambda: shown.app.session.id != "test")
-        await shown.until(lambda: "begun as a copy of test" in shown.notices)
+        await shown.until(lambda: "copied from test" in shown.notices)
 
 
 async def test_rewind_gives_the_text_back_to_be_said_otherwise(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.chat.simulator import Talk, talking
 from ullage.cli.chat.commands import COMMANDS, LEAVE, CommandResult, command_of, completions, help_lines, parse, unknown
-from ullage.cli.chat.transcript import Transcript
+from ullage.cli.screenplay import Screenplay
 from ullage.display.glyphs import UNICODE
 from ullage.display.text import plain
 from ullage.errors import CommandRefused, SessionNotFound, SettingError, UllageError
@@ -52,7 +52,7 @@ def test_names_are_told_apart_and_each_says_what_it_does() -> None:
 async def perform(talk: Talk, text: str) -> CommandResult:
     typed = parse(text)
     assert typed is not None
-    transcript = Transcript()
+    transcript = Screenplay()
     transcript.apply_all(await talk.session.history())
     return await talk.acting.run(typed, transcript, 80, UNICODE)
 

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from textual.app import App, ComposeResult
 
-from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Thought
 from ullage.cli.chat.feed import SCREENS, Feed
+from ullage.cli.screenplay import AnswerEntry, ChatEntry, MessageEntry, ReasoningEntry, ToolCallEntry
 
 
 class FakeScreen(App[None]):
@@ -81,8 +81,8 @@ async def test_ten_thousand_entries_are_laid_out_as_far_as_they_are_looked_at() 
 async def test_results_and_reasoning_unfold_all_at_once_or_one_by_a_click() -> None:
     long = "\n".join(f"line {number}" for number in range(30))
     entries: list[ChatEntry] = [
-        Called(name="read", arguments="{}", call_id="c", result=long),
-        Thought(text="Because. " * 30, part="p"),
+        ToolCallEntry(name="read", arguments="{}", call_id="c", result=long),
+        ReasoningEntry(text="Because. " * 30, part="p"),
     ]
     app = FakeScreen(entries)
     async with app.run_test(size=(60, 20)) as pilot:

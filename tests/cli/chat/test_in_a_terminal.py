@@ -86,8 +86,8 @@ def test_a_message_typed_while_it_works_waits_and_can_be_edited_and_withdrawn(pl
         terminal.wait_until_gone("then  and the cat")
         terminal.wait_for("next  also the miller")
         terminal.keys("Escape")
-        back = terminal.wait_for("given back, not sent", "cancelled")
-        assert "also the miller" in back.split("given back")[1]
+        back = terminal.wait_for("returned, not sent", "cancelled")
+        assert "also the miller" in back.split("returned, not sent")[1]
 
 
 def test_a_steer_goes_in_behind_the_tools_and_escape_stops_them(place: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_steer_goes_in_behind_the_tools_and_escape_stops_them(place: Path) -> 
         terminal.keys("Escape")
         screen = terminal.wait_for("cancelled: tools were running", "ready")
         assert "stopped" in screen
-        assert "and hurry" in screen.split("given back")[1]
+        assert "and hurry" in screen.split("returned, not sent")[1]
 
 
 def test_an_edit_shows_its_change_and_a_denied_one_is_not_made(place: Path) -> None:
@@ -230,7 +230,7 @@ async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(pla
         terminal.say("/compact keep the goal")
         terminal.wait_for("ready", "/uncompact undoes it")
         terminal.say("/uncompact")
-        terminal.wait_for("the view from before it is back")
+        terminal.wait_for("undone: the view is as it was")
     events = await stored(place, "small")
     assert any(isinstance(event, CompactionCommitted) for event in events)
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
 from ullage.cli.chat.rendering import FOLDED_LINES, ScreenRow, blocks, details_of, plain_rows, rows_of, visible
+from ullage.cli.screenplay import AnswerEntry, ChatEntry, MessageEntry, Notice, ReasoningEntry, ToolCallEntry
 from ullage.display.text import Span, plain
 
 TEXTS = st.text(
@@ -25,11 +25,11 @@ def entries(text: str) -> list[ChatEntry]:
         MessageEntry(text=text, message="m"),
         AnswerEntry(text=text, part="p"),
         AnswerEntry(text=text, part="p", is_open=True),
-        Thought(text=text, part="p", is_open=True),
-        Thought(text=text, part="p"),
-        Called(name=text[:20], arguments=json.dumps({"path": text}), call_id="c", result=text),
-        Called(name="edit", arguments=json.dumps({"path": "a", "old": text, "new": text}), call_id="c"),
-        Called(name="x", arguments=text, call_id="c", is_open=True),
+        ReasoningEntry(text=text, part="p", is_open=True),
+        ReasoningEntry(text=text, part="p"),
+        ToolCallEntry(name=text[:20], arguments=json.dumps({"path": text}), call_id="c", result=text),
+        ToolCallEntry(name="edit", arguments=json.dumps({"path": "a", "old": text, "new": text}), call_id="c"),
+        ToolCallEntry(name="x", arguments=text, call_id="c", is_open=True),
     ]
 
 
@@ -84,56 +84,58 @@ def test_five_megabytes_are_cut_with_a_note_that_says_how_much(size: int) -> Non
         rows = rows_of(entry, 80)
         assert len(rows) < 1_000
         assert "more characters" in lines(rows)[-1]
-    called = rows_of(Called(name="shell", arguments="{}", call_id="c", result="z\n" * (size // 2)), 80)
+    called = rows_of(ToolCallEntry(name="shell", arguments="{}", call_id="c", result="z\n" * (size // 2)), 80)
     assert len(called) < 20
 
 
 def test_a_long_result_is_folded_and_unfolds() -> None:
-    entry = Called(name="read", arguments='{"path": "a"}', call_id="c", result="\n".join(map(str, range(50))))
+    entry = ToolCallEntry(name="read", arguments='{"path": "a"}', call_id="c", result="\n".join(map(str, range(50))))
     folded, unfolded = lines(rows_of(entry, 80)), lines(rows_of(entry, 80, unfolded=True))
     assert folded[-1].strip() == f"… {50 - FOLDED_LINES} more lines, Ctrl+O unfolds"
     assert unfolded[-1].strip() == "49"
 
 
 def test_reasoning_is_one_line_until_it_is_unfolded() -> None:
-    entry = Thought(text="First this. " * 40, part="p")
+    entry = ReasoningEntry(text="First this. " * 40, part="p")
     assert len(rows_of(entry, 80)) == 2
     assert len(rows_of(entry, 80, unfolded=True)) > 5
-    assert "not shown by the provider" in lines(rows_of(Thought(text="", part="p", hidden=900), 80))[1]
+    assert "not shown by the provider" in lines(rows_of(ReasoningEntry(text="", part="p", hidden=900), 80))[1]
 
 
 def test_reasoning_under_way_shows_its_end() -> None:
-    (_, line) = lines(rows_of(Thought(text="begin " * 100 + "the end", part="p", is_open=True), 60))
+    (_, line) = lines(rows_of(ReasoningEntry(text="begin " * 100 + "the end", part="p", is_open=True), 60))
     assert line.startswith("∴ thinking") and line.endswith("the end")
 
 
 @pytest.mark.parametrize(
     ("entry", "word"),
     [
-        (Called(name="a", arguments="{}", call_id="c", asks=True), "needs your approval"),
-        (Called(name="a", arguments="{}", call_id="c", is_running=True), "running"),
-        (Called(name="a", arguments="{", call_id="c", is_open=True), "being written"),
-        (Called(name="a", arguments="{}", call_id="c", outcome="unknown", result="?"), "outcome unknown"),
-        (Called(name="a", arguments="{}", call_id="c", outcome="denied", result="no"), "not allowed"),
+        (ToolCallEntry(name="a", arguments="{}", call_id="c", asks=True), "needs your approval"),
+        (ToolCallEntry(name="a", arguments="{}", call_id="c", is_running=True), "running"),
+        (ToolCallEntry(name="a", arguments="{", call_id="c", is_open=True), "being written"),
+        (ToolCallEntry(name="a", arguments="{}", call_id="c", outcome="unknown", result="?"), "outcome unknown"),
+        (ToolCallEntry(name="a", arguments="{}", call_id="c", outcome="denied", result="no"), "not allowed"),
     ],
 )
-def test_a_call_says_how_far_it_is(entry: Called, word: str) -> None:
+def test_a_call_says_how_far_it_is(entry: ToolCallEntry, word: str) -> None:
     assert word in lines(rows_of(entry, 80))[1]
 
 
 def test_a_cut_result_says_how_large_the_whole_is() -> None:
-    entry = Called(name="shell", arguments="{}", call_id="c", result="x", size_bytes=5_000_000)
+    entry = ToolCallEntry(name="shell", arguments="{}", call_id="c", result="x", size_bytes=5_000_000)
     assert "5,000,000 bytes in all" in " ".join(lines(rows_of(entry, 80)))
 
 
 def test_details_are_the_change_that_a_call_would_make() -> None:
     def details(name: str, **arguments: object) -> list[str]:
-        return [plain(line) for line in details_of(Called(name=name, arguments=json.dumps(arguments), call_id="c"))]
+        return [
+            plain(line) for line in details_of(ToolCallEntry(name=name, arguments=json.dumps(arguments), call_id="c"))
+        ]
 
     assert details("edit", path="a", old="x", new="y\nz") == ["- x", "+ y", "+ z"]
     assert details("write", path="a", content="one\ntwo") == ["+ one", "+ two"]
     assert details("shell", command="ls", n=3) == ["command: ls", "n: 3"]
-    assert [plain(line) for line in details_of(Called(name="a", arguments="{torn", call_id="c"))] == ["{torn"]
+    assert [plain(line) for line in details_of(ToolCallEntry(name="a", arguments="{torn", call_id="c"))] == ["{torn"]
 
 
 def test_a_notice_keeps_its_styles_and_wraps() -> None:
@@ -157,5 +159,5 @@ def test_why_the_sandbox_refused_a_command_is_shown_though_the_result_is_folded(
         'with sandbox_write = ["/home/me/work/kettle/.git"] in their own ullage.toml]'
     )
     result = note + "\n" + "a file\n" * 50 + "[exit code 128]"
-    rows = lines(rows_of(Called(name="shell", arguments="{}", call_id="c", result=result, is_error=True), 80))
+    rows = lines(rows_of(ToolCallEntry(name="shell", arguments="{}", call_id="c", result=result, is_error=True), 80))
     assert 'sandbox_write = ["/home/me/work/kettle/.git"]' in " ".join(line.strip() for line in rows)

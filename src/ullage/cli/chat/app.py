@@ -36,13 +36,12 @@ from ullage.cli.chat.commands import (
     unknown,
 )
 from ullage.cli.chat.driver import TerminalDriver
-from ullage.cli.chat.entries import Notice
 from ullage.cli.chat.feed import Feed
 from ullage.cli.chat.lister import ContextScreen, Overlay
 from ullage.cli.chat.panels import Panel, Panels, doing
 from ullage.cli.chat.prompt import Prompt
 from ullage.cli.chat.rendering import visible
-from ullage.cli.chat.transcript import Transcript, text_of
+from ullage.cli.screenplay import Notice, Screenplay, text_of
 from ullage.display.glyphs import UNICODE, Glyphs
 from ullage.display.text import Line, Span
 from ullage.errors import CommandRefused, UllageError
@@ -101,7 +100,7 @@ class ChatApp(App[str]):
         self._glyphs = glyphs
         self._panels = Panels(self, glyphs)
         self.session = session
-        self.transcript = Transcript()
+        self.transcript = Screenplay()
         self.acting = Acting(store, session, environment)
         self._stands = Loop()
         self._model = ""
@@ -162,7 +161,7 @@ class ChatApp(App[str]):
         """Show another session, from what is stored of it, and what happens in it from now on."""
         self.session = session
         self.acting = Acting(self._store, session, self._environment)
-        self.transcript = Transcript()
+        self.transcript = Screenplay()
         self._editing, self._cancels, self._grown = "", 0, None
         self.approving = Approving()
         loop = (await session._look()).ledger.loop
@@ -195,7 +194,7 @@ class ChatApp(App[str]):
             self._fail(problem)
 
     def _take(self, event: Event | DraftPiece) -> None:
-        first = self.transcript.apply(event)
+        first = self.transcript.apply(event).first
         self._first_changed = first if self._first_changed is None else min(first, self._first_changed)
         if isinstance(event, DraftPiece):
             if event.kind != "done":
@@ -502,8 +501,8 @@ class ChatApp(App[str]):
         self.approving.is_refusing = False
         try:
             await give(self.session, question, reply)
-            if reply.always == "project":  # a session's grant is an event, which is shown as such
-                self._tell([(Span(f"{granted_line(question, reply)} · /grants lists them", "dim"),)])
+            if line := granted_line(question, reply):
+                self._tell([(Span(f"{line} · /grants lists them", "dim"),)])
         except UllageError as problem:
             self._fail(problem)
         self._is_stale = True

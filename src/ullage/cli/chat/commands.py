@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ullage.cli.chat.drilldown import DrilldownData
-from ullage.cli.chat.markdown_export import as_markdown
-from ullage.cli.chat.transcript import Transcript, text_of
 from ullage.cli.drawing import Subject, draw
 from ullage.cli.footing import dollars, usage_items
 from ullage.cli.grants import granted_words, meant
 from ullage.cli.listing import step_table
+from ullage.cli.screenplay import Screenplay, as_markdown, text_of
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.glyphs import Glyphs
 from ullage.display.text import Line, Span, cells, counted, number, padded, printable
@@ -138,7 +137,7 @@ class Acting:
         self.session = session
         self._environment = environment
 
-    async def run(self, typed: Typed, transcript: Transcript, width: int, glyphs: Glyphs) -> CommandResult:
+    async def run(self, typed: Typed, transcript: Screenplay, width: int, glyphs: Glyphs) -> CommandResult:
         """Carry out a command; the ones that a screen shows as lists are plain lines here."""
         command = command_of(typed.name)
         if command is None:
@@ -163,7 +162,7 @@ class Acting:
             case _:
                 return await self._change(command.name, typed.argument, transcript)
 
-    async def _change(self, name: str, argument: str, transcript: Transcript) -> CommandResult:
+    async def _change(self, name: str, argument: str, transcript: Screenplay) -> CommandResult:
         """What changes this session."""
         match name:
             case "compact":
@@ -345,7 +344,7 @@ class Acting:
             )
         path = Path(name).expanduser()
         if path.suffix == ".md":
-            transcript = Transcript()
+            transcript = Screenplay()
             transcript.apply_all(await self.session.history())
             try:
                 await asyncio.to_thread(

@@ -19,8 +19,8 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from ullage.cli.chat.entries import Called, ChatEntry, MessageEntry, Thought
 from ullage.cli.chat.rendering import ScreenRow, rows_of
+from ullage.cli.screenplay import ChatEntry, MessageEntry, ReasoningEntry, ToolCallEntry
 
 SCREENS: Final = 4
 """Screens that are laid out together. A screen of Markdown takes about 10 ms, so that a resize is not felt."""
@@ -87,11 +87,11 @@ class Feed(ScrollView, can_focus=True):
 
     def _is_unfolded(self, entry: ChatEntry) -> bool:
         match entry:
-            case Called():
+            case ToolCallEntry():
                 return self.unfolds_results != (entry.call_id in self._toggled)
             case MessageEntry():
                 return self.unfolds_results != (entry.message in self._toggled)
-            case Thought():
+            case ReasoningEntry():
                 return self.unfolds_reasoning != (entry.part in self._toggled)
             case _:
                 return False
@@ -189,7 +189,7 @@ class Feed(ScrollView, can_focus=True):
         if place >= len(self._ends):
             return
         match self.entries[self._first + place]:
-            case Called(call_id=name) | Thought(part=name) | MessageEntry(message=name):
+            case ToolCallEntry(call_id=name) | ReasoningEntry(part=name) | MessageEntry(message=name):
                 self._toggled ^= {name}
                 self.follows = False
                 self._lay_out(self._first + place)

@@ -13,7 +13,7 @@ from ullage.agent.loop import Loop
 from ullage.cli.chat.approving import Approving
 from ullage.cli.chat.commands import Command
 from ullage.cli.chat.rendering import look
-from ullage.cli.chat.transcript import text_of
+from ullage.cli.screenplay import text_of
 from ullage.display.gauge import gauge
 from ullage.display.gauge_line import amount, spelled
 from ullage.display.glyphs import Glyphs

@@ -16,10 +16,10 @@ from typing import Final
 from ullage.cli.agent_options import warn_of_left_out
 from ullage.cli.asking import ask_person
 from ullage.cli.chat.commands import LEAVE, Acting, Typed, parse
-from ullage.cli.chat.transcript import Transcript
 from ullage.cli.live import Live
 from ullage.cli.run import follow
 from ullage.cli.screen import Screen
+from ullage.cli.screenplay import Screenplay
 from ullage.errors import UllageError
 from ullage.runtime.session import Session
 from ullage.store.store import Store
@@ -64,7 +64,7 @@ async def _next_line() -> str | None:
 
 async def _turn(session: Session, text: str, screen: Screen, *, yes: bool) -> str:
     """Say this and show what happens until the session rests; gives how the turn ended."""
-    live = Live(screen, shows_user=False, allows_all=yes)
+    live = Live(screen, shows_user=False, shows_hints=True, allows_all=yes)
     before = (await session._look()).ledger.loop.seq
     await session.send(text)
     await follow(session, live, after=before, ask=None if yes else ask_person)
@@ -78,7 +78,7 @@ async def _turn(session: Session, text: str, screen: Screen, *, yes: bool) -> st
 
 async def _command(acting: Acting, typed: Typed, screen: Screen) -> str:
     """Carry out a command; its lines go where everything but answers goes. Gives the session it opens, or ``LEAVE``."""
-    transcript = Transcript()
+    transcript = Screenplay()
     seen = (await acting.session._look()).ledger.loop.seq
     transcript.apply_all(await acting.session.history())
     outcome = await acting.run(typed, transcript, screen.width, screen.glyphs)
@@ -87,7 +87,7 @@ async def _command(acting: Acting, typed: Typed, screen: Screen) -> str:
         print(f"That is another session: ullage chat --session {outcome.opens}", file=sys.stderr)
     elif not outcome.lines and not outcome.opens:
         await acting.session.wait(check=False)
-        live = Live(screen)
+        live = Live(screen, shows_hints=True)
         for event in await acting.session.history(after=seen):
             live.show(event, acting.session.reading)
         live.end()

@@ -23,12 +23,19 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from ullage.cli.chat.entries import AnswerEntry, Called, ChatEntry, MessageEntry, Notice, Thought
-from ullage.cli.live import OUTCOMES, described
-from ullage.codec.foreign import parse_json
+from ullage.cli.screenplay import (
+    OUTCOMES,
+    AnswerEntry,
+    ChatEntry,
+    MessageEntry,
+    Notice,
+    ReasoningEntry,
+    ToolCallEntry,
+    arguments_of,
+    described,
+)
 from ullage.display.styles import STYLES, style_name
 from ullage.display.text import Line, Span, number, printable, shortened
-from ullage.messages import ToolCallPart
 
 ScreenRow = list[Segment]
 """One line of the terminal."""
@@ -105,12 +112,12 @@ def rows_of(entry: ChatEntry, width: int, *, unfolded: bool = False) -> list[Scr
             rows = [[], *_said(entry, width, unfolded)]
         case AnswerEntry():
             rows = [[], *_answer(entry, width)]
-        case Thought():
+        case ReasoningEntry():
             rows = [[], *_thought(entry, width, unfolded)]
-        case Called():
+        case ToolCallEntry():
             rows = [[], *_called(entry, width, unfolded)]
         case Notice():
-            rows = wrapped_line(entry.line, width, indent=2)
+            rows = wrapped_line(entry.hinted_line, width, indent=2)
     return [row if _width_of(row) <= width else Segment.adjust_line_length(row, width) for row in rows]
 
 
@@ -152,7 +159,7 @@ def _answer(entry: AnswerEntry, width: int) -> list[ScreenRow]:
     return _behind("", "", rows, indent=2)
 
 
-def _thought(entry: Thought, width: int, unfolded: bool) -> list[ScreenRow]:
+def _thought(entry: ReasoningEntry, width: int, unfolded: bool) -> list[ScreenRow]:
     dim = Style.parse("dim")
     if unfolded and entry.text:
         text, missing = cut(entry.text)
@@ -172,10 +179,10 @@ def _thought(entry: Thought, width: int, unfolded: bool) -> list[ScreenRow]:
 # -- tools --
 
 
-def _called(entry: Called, width: int, unfolded: bool) -> list[ScreenRow]:
-    head = described(ToolCallPart(id="", call_id="", name=entry.name, arguments=entry.arguments[:LONGEST_SHOWN]))
+def _called(entry: ToolCallEntry, width: int, unfolded: bool) -> list[ScreenRow]:
+    title = described(entry.name, entry.arguments[:LONGEST_SHOWN])
     said, style = _state(entry)
-    spans = [Segment(shortened(head, max(10, width - 4 - cell_len(said))), Style.parse("bold"))]
+    spans = [Segment(shortened(title, max(10, width - 4 - cell_len(said))), Style.parse("bold"))]
     if said:
         spans.append(Segment(f"  {said}", Style.parse(style)))
     rows: list[ScreenRow] = [spans]
@@ -189,7 +196,7 @@ def _called(entry: Called, width: int, unfolded: bool) -> list[ScreenRow]:
     return _behind("● ", mark, rows)
 
 
-def _state(entry: Called) -> tuple[str, str]:
+def _state(entry: ToolCallEntry) -> tuple[str, str]:
     if entry.asks:
         return "needs your approval", "yellow"
     if entry.is_running:
@@ -201,7 +208,7 @@ def _state(entry: Called) -> tuple[str, str]:
     return ("not asked: /grants allows it", "dim") if entry.is_granted else ("", "")
 
 
-def _result(entry: Called, width: int, unfolded: bool) -> list[ScreenRow]:
+def _result(entry: ToolCallEntry, width: int, unfolded: bool) -> list[ScreenRow]:
     text, missing = cut(entry.result or "", LONGEST_SHOWN if unfolded else 4_000)
     rows = plain_rows(visible(text.rstrip()), width, "red" if entry.is_error else "dim")
     lines = len(rows)
@@ -219,13 +226,10 @@ def _result(entry: Called, width: int, unfolded: bool) -> list[ScreenRow]:
     return rows
 
 
-def details_of(entry: Called) -> list[Line]:
+def details_of(entry: ToolCallEntry) -> list[Line]:
     """What a call would do, line by line: the change an ``edit`` makes, the text a ``write`` puts, else arguments."""
-    try:
-        arguments = parse_json(entry.arguments or "{}")
-    except ValueError:
-        arguments = None
-    if not isinstance(arguments, dict):
+    arguments = arguments_of(entry.arguments)
+    if arguments is None:
         return [(Span(line, "dim"),) for line in visible(entry.arguments[:LONGEST_SHOWN]).splitlines()]
     shown = {name: value if isinstance(value, str) else json.dumps(value) for name, value in arguments.items()}
     if entry.name == "edit" and {"old", "new"} <= shown.keys():

@@ -4,8 +4,8 @@ import { h, place, replace } from "./dom.js";
 import { interval, number, share } from "./format.js";
 
 const SOURCES = {
-  user: "as you said",
-  provider: "as the provider says",
+  user: "set by you",
+  provider: "reported by the provider",
   error: "learnt from an error",
   catalogue: "from the catalogue",
   unknown: "",
