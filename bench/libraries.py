@@ -26,7 +26,7 @@ from typing import Any
 
 from ullage.errors import LimitExceeded
 from ullage.tools.docstrings import read_docstring
-from ullage.tools.search import Query, search
+from ullage.tools.files import Query, search
 from ullage.wire.sse import EventReader
 
 Read = tuple[dict[str, str], str]

@@ -13,9 +13,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from ullage.tools.command_environment import clean_environment
 from ullage.tools.processes import ProcessSpec, run_command
 from ullage.tools.sandbox import Sandbox
+from ullage.tools.shell import clean_environment
 
 ROUNDS = 25
 WAYS = {

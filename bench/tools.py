@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ullage.messages import Tool
+from ullage.tools.files import Query, search
 from ullage.tools.functions import tool
 from ullage.tools.processes import ProcessSpec, run_command
 from ullage.tools.result_budget import fit
 from ullage.tools.running import run_call
-from ullage.tools.search import Query, search
 from ullage.tools.threads import in_thread
 from ullage.tools.tool import AgentTool, Output, ToolContext
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.tools.search import BACKTRACKING_S, Query, re2_library, search
+from ullage.tools.files import BACKTRACKING_S, Query, re2_library, search
 from ullage.tools.tool import ToolError
 
 

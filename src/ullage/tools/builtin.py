@@ -14,9 +14,6 @@ from ullage.tools import files
 from ullage.tools.functions import ApprovalRule, tool
 from ullage.tools.paths import NarrowRoot
 from ullage.tools.sandbox import Sandbox
-from ullage.tools.search import MATCHES, Query
-from ullage.tools.search import TIMEOUT_S as SEARCH_S
-from ullage.tools.search import search as search_files
 from ullage.tools.shell import KEPT_BYTES, LONGEST_S, TIMEOUT_S
 from ullage.tools.shell import shell as run_shell
 from ullage.tools.threads import in_thread
@@ -30,7 +27,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "write": {"sequential": True, "idempotent": True},
     "edit": {"sequential": True},
     "list": {"idempotent": True},
-    "search": {"idempotent": True, "timeout_s": SEARCH_S + MARGIN_S},
+    "search": {"idempotent": True, "timeout_s": files.SEARCH_S + MARGIN_S},
     "shell": {"sequential": True, "timeout_s": LONGEST_S + MARGIN_S},
 }
 """Every built-in tool, and how it runs, as arguments of ``tool``."""
@@ -59,7 +56,8 @@ def builtin_tools(
     unknown = sorted(named - OPTIONS.keys())
     if unknown:
         raise SettingError(f"no built-in tool {', '.join(unknown)}: there are {', '.join(OPTIONS)}")
-    shell = _Shell(root.path if isinstance(root, NarrowRoot) else root, env, kept_bytes, sandbox or Sandbox())
+    workspace = root.path if isinstance(root, NarrowRoot) else root
+    shell = _Shell(workspace, env, kept_bytes, sandbox or Sandbox())
     file_tools = _FileTools(root)
     made: list[AgentTool] = []
     for name in names:
@@ -132,7 +130,7 @@ class _FileTools:
         glob: str = "",
         ignore_case: bool = False,
         context: int = 0,
-        limit: int = MATCHES,
+        limit: int = files.MATCHES,
         session: ToolContext,
     ) -> Output:
         r"""Search files for a regular expression, line by line. Binary files and caches are left out.
@@ -145,8 +143,8 @@ class _FileTools:
             context: How many lines to show around each match.
             limit: The most matches to give.
         """
-        query = Query(pattern=pattern, glob=glob, ignore_case=ignore_case, context=context, limit=limit)
-        return await search_files(self._root or session.root, path, query)
+        query = files.Query(pattern=pattern, glob=glob, ignore_case=ignore_case, context=context, limit=limit)
+        return await files.search(self._root or session.root, path, query)
 
 
 class _Shell:
@@ -181,9 +179,10 @@ class _Shell:
             timeout_s: Seconds until it is stopped.
         """
         place = self._root or session.root
-        found = "" if self._weakness else self._sandbox.weakness(place)
-        if found:
-            raise ToolError(f"Commands can't be confined to {place}, so none is run without approval: {found}.")
+        if not self._weakness:
+            found = self._sandbox.weakness(place)
+            if found:
+                raise ToolError(f"Commands can't be confined to {place}, so none is run without approval: {found}.")
         return await run_shell(
             place, command, timeout_s, sandbox=self._sandbox, env=self._env, kept_bytes=self._kept_bytes
         )

@@ -99,9 +99,12 @@ def _entries(lines: list[str]) -> Iterator[tuple[str, str]]:
 def _entry(body: str, *, is_numpy: bool) -> tuple[list[str], list[str]]:
     if is_numpy:
         match = _NUMPY_ENTRY.match(body)
-        return ([name.strip(" *") for name in match["names"].split(",")] if match else []), []
+        names = match["names"].split(",") if match else []
+        return [name.strip(" *") for name in names], []
     match = _GOOGLE_ENTRY.match(body)
-    return ([match["name"]], [match["text"]]) if match else ([], [])
+    if match is None:
+        return [], []
+    return [match["name"]], [match["text"]]
 
 
 def _without_fields(lines: list[str], parameters: dict[str, str]) -> list[str]:

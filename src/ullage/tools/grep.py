@@ -162,8 +162,10 @@ def matches(file: BinaryIO, pattern: Pattern, context: int) -> Iterator[dict[str
 def around(line: str, at: int) -> str:
     """The part of a long line around a place."""
     start = max(0, min(at - SHOWN // 2, len(line) - SHOWN))
-    cut = line[start : start + SHOWN]
-    return f"{'…' if start else ''}{cut}{'…' if start + SHOWN < len(line) else ''}"
+    end = start + SHOWN
+    before = "…" if start else ""
+    after = "…" if end < len(line) else ""
+    return before + line[start:end] + after
 
 
 def glob_pattern(glob: str) -> str:
@@ -180,7 +182,9 @@ def glob_pattern(glob: str) -> str:
             continue
         if rest[0] == "[" and (end := rest.find("]", 2)) > 0:
             body = re.sub(r"([\\[&~|])", r"\\\1", rest[1:end])  # what only a regular expression gives a meaning
-            out, at = out + f"[{'^' + body[1:] if body[0] == '!' else body}]", at + end + 1
+            if body[0] == "!":
+                body = "^" + body[1:]
+            out, at = f"{out}[{body}]", at + end + 1
             continue
         if rest[0] == "{" and "}" in rest:
             depth += 1

@@ -369,6 +369,11 @@ def _described(error: BaseException) -> str:
 
 
 def _leaves(error: BaseException | None) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for each in error.exceptions for leaf in _leaves(each)]
-    return [] if error is None else [error]
+    if error is None:
+        return []
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    leaves = []
+    for each in error.exceptions:
+        leaves += _leaves(each)
+    return leaves

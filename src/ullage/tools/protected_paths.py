@@ -57,7 +57,8 @@ def protected_below(paths: Iterable[Path], places: Iterable[Path]) -> ProtectedP
         passed, end = _follow_links(path)
         links += [link for link in passed if _is_inside(link, places)]
         if _is_inside(end, places):
-            (missing if _is_empty(end) else existing).add(end)
+            found = missing if _is_empty(end) else existing
+            found.add(end)
     outer = [path for path in sorted(existing) if not _is_inside(path, existing)]
     absent = [path for path in sorted(missing) if not _is_inside(path, (*outer, *missing))]
     problem = ""

@@ -192,7 +192,9 @@ def _submodules(directory: Path, name: str, inode: int, changed_ns: int, size: i
 
 def _gitlinks(data: bytes, hash_bytes: int) -> Iterator[str]:
     """The paths of the entries that are submodules. A truncated index ends early: git does not read it at all."""
-    signature, version, count = struct.unpack_from(">4sII", data) if len(data) >= 12 else (b"", 0, 0)
+    if len(data) < 12:
+        return
+    signature, version, count = struct.unpack_from(">4sII", data)
     if signature != b"DIRC" or version not in (2, 3, 4):
         return
     at, name = 12, b""
@@ -221,11 +223,13 @@ def _gitlinks(data: bytes, hash_bytes: int) -> Iterator[str]:
 
 def _prefix(data: bytes, at: int) -> tuple[int, int]:
     """How many bytes of the previous name to drop, and where the rest begins: git's variable-length number."""
-    value = data[at] & 0x7F if at < len(data) else 0
-    while at < len(data) and data[at] & 0x80:
+    value, has_more = -1, True
+    while has_more:
+        byte = data[at] if at < len(data) else 0
+        value = ((value + 1) << 7) | (byte & 0x7F)
+        has_more = bool(byte & 0x80)
         at += 1
-        value = ((value + 1) << 7) | (data[at] & 0x7F if at < len(data) else 0)
-    return value, at + 1
+    return value, at
 
 
 def _nested(place: Path) -> Iterator[Path]:

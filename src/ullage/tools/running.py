@@ -65,7 +65,8 @@ async def run_call(tool: AgentTool, arguments: str, context: ToolContext, *, gra
         outcome: ToolOutcome = "not_started" if isinstance(raised, BadArguments) else "failed"
         return await _result(Output(_error_text(tool, raised), is_error=True), outcome)
     output = task.result()
-    return await _result(output, output.outcome or ("failed" if output.is_error else "finished"))
+    ended: ToolOutcome = "failed" if output.is_error else "finished"
+    return await _result(output, output.outcome or ended)
 
 
 def cancelled(tool: AgentTool) -> CallResult:
@@ -155,7 +156,10 @@ async def _result(output: Output, outcome: ToolOutcome) -> CallResult:
     if len(output.text) > RESULT_CHARS:
         note = f"\n[The result had {len(output.text):,} characters; what follows the first {RESULT_CHARS:,} is lost.]"
         output = output._replace(text=output.text[:RESULT_CHARS] + note)
-    cleaned = clean_text(output.text) if len(output.text) < PIECE else await in_thread(clean_pieces, output.text)
+    if len(output.text) < PIECE:
+        cleaned = clean_text(output.text)
+    else:
+        cleaned = await in_thread(clean_pieces, output.text)
     return CallResult(output._replace(text=cleaned.text, outcome=outcome), outcome, cleaned.raw)
 
 

@@ -9,6 +9,7 @@ Bubblewrap where it works, Landlock with a seccomp filter otherwise. Where neith
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import secrets
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,7 +25,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ullage.tools.bubblewrap import bubblewrap_command
 from ullage.tools.file_access import TOOLCHAIN_VARIABLES, FileAccess, file_access_of, store_files
-from ullage.tools.landlock import SEES_TRUNCATION, landlock_rules, landlock_version
 from ullage.tools.paths import moved
 from ullage.tools.processes import ProcessSpec
 from ullage.tools.protected_paths import UllageCode, is_below, ullage_code
@@ -37,6 +38,26 @@ BACKENDS: Final[tuple[Backend, ...]] = ("bubblewrap", "landlock")
 """In the order in which they are tried."""
 
 _PROBE_S: Final = 10.0
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+MAKE_CHAR, MAKE_BLOCK, REFER, TRUNCATE, IOCTL_DEV = 1 << 6, 1 << 11, 1 << 13, 1 << 14, 1 << 15
+"""LANDLOCK_ACCESS_FS_… of <linux/landlock.h>."""
+
+OF_FILES: Final = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+READING: Final = EXECUTE | READ_FILE | READ_DIR
+FILE_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+"""How many of the rights each version of the interface knows; later ones know no more of those used here."""
+SEES_TRUNCATION: Final = 3
+"""From this version on Landlock sees that a file is emptied by its path."""
+GUARDS_SIGNALS: Final = 6
+"""From this version on (Linux 6.12) a command can't send signals to processes outside."""
+
+DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
+PROC: Final = ("cpuinfo", "meminfo", "stat", "version", "filesystems", "uptime", "loadavg", "sys")
+"""The readable files of /proc: nothing that belongs to a process, as other processes' files would be readable too."""
+
+_CREATE_RULESET: Final = 444
+_VERSION: Final = 1  # a flag: give the version and make nothing
 
 
 class CommandLimits(NamedTuple):
@@ -80,11 +101,11 @@ class Sandbox:
 
     def backend(self, root: Path) -> Backend:
         """What confines commands in this workspace; "none" also for the mode "off". Runs a program the first time."""
-        return "none" if self.mode == "off" else self._choice(root)[0]
+        return self._choice(root)[0]
 
     def weakness(self, root: Path) -> str:
         """Why commands can't be confined although they should be; empty if they are, and for the mode "off"."""
-        return "" if self.mode == "off" else self._choice(root)[1]
+        return self._choice(root)[1]
 
     def described(self, root: Path) -> str:
         """What a model is told of the sandbox; empty without one."""
@@ -120,14 +141,16 @@ class Sandbox:
 
     def file_access(self, root: Path, search_path: str = "") -> FileAccess:
         """Where a command in this workspace can read and write."""
-        stores = [file for store in self.stores for file in store_files(store)]
+        hidden = list(self.hidden)
+        for store in self.stores:
+            hidden += store_files(store)
         return file_access_of(
             root,
             home=self.home,
             search_path=search_path,
             readable=self.readable,
             writable=self.writable,
-            hidden=[*self.hidden, *stores],
+            hidden=hidden,
             code=self.code,
         )
 
@@ -136,7 +159,9 @@ class Sandbox:
         return self.mode == "workspace+network"
 
     def _choice(self, root: Path) -> tuple[Backend, str]:
-        """The backend that works here, or "none" and why."""
+        """The backend that works here, or "none" and why; no reason for the mode "off"."""
+        if self.mode == "off":
+            return "none", ""
         reasons = []
         for backend in self.backends:
             reason = self._unusable(backend, root)
@@ -253,3 +278,55 @@ def _bubblewrap_problem(program: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"bubblewrap can't be run ({problem})"
     return "" if tried.returncode == 0 else f"bubblewrap fails here ({tried.stderr.strip()[:200]})"
+
+
+# -- Landlock: which rights a command gets below which place --
+#
+# It only grants. Granting everything around a place hides it inside readable places; inside writable places it can't be
+# hidden at all. https://docs.kernel.org/userspace-api/landlock.html
+
+
+def landlock_version() -> int:
+    """The version of the kernel's interface; 0 without one."""
+    try:
+        call = ctypes.CDLL(None).syscall
+    except (AttributeError, OSError, TypeError):  # no C library of this kind
+        return 0
+    return max(0, int(call(_CREATE_RULESET, None, 0, _VERSION)))
+
+
+def landlock_rules(access: FileAccess, temp: Path, version: int, *, has_network: bool) -> dict[str, Any]:
+    """The rules for the launcher. Hidden and protected paths inside a writable place stay open to the command."""
+    known = (1 << FILE_RIGHTS[min(version, max(FILE_RIGHTS))]) - 1
+    writing = known & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV)
+    grants: list[tuple[str, int]] = [(str(temp), writing)]
+    for place in access.places:
+        rights = writing if place.is_dir() else writing & OF_FILES
+        grants.append((str(place), rights))
+    for readable in access.readable:
+        grants += [(str(place), _reading(place)) for place in _around(readable, access.hidden)]
+    devices = known & (READ_FILE | WRITE_FILE | IOCTL_DEV)
+    grants += [(f"/dev/{name}", devices) for name in DEVICES]
+    grants += [(f"/proc/{name}", _reading(Path("/proc", name))) for name in PROC]
+    return {
+        "files": known,
+        "network": 0b11 if version >= 4 and not has_network else 0,
+        "scoped": 0b11 if version >= GUARDS_SIGNALS else 0,
+        "grants": grants,
+    }
+
+
+def _reading(place: Path) -> int:
+    return READING if place.is_dir() else READING & OF_FILES
+
+
+def _around(place: Path, holes: tuple[Path, ...]) -> Iterator[Path]:
+    """The largest places inside this one that hold none of the holes."""
+    inside = tuple(hole for hole in holes if hole.is_relative_to(place))
+    if not inside:
+        yield place
+        return
+    if place in inside:
+        return
+    for name in os.listdir(place):
+        yield from _around(place / name, inside)
