@@ -1,4 +1,4 @@
-"""Words as JSON and back, losing nothing.
+"""Messages, events and usage as JSON and back, losing nothing.
 
 Rows of this version take the fast path: a strict, typed decoder. A row that it refuses because it holds a tag or a
 field of a newer version is read again, level by level: unknown fields are kept in ``extra``, unknown parts and events
@@ -28,21 +28,13 @@ _TAG = b'"~"'
 
 
 class UndecodableRow(InputError):
-    """Bytes that are no JSON, or JSON that can't be the word asked for."""
+    """Bytes that are no JSON, or JSON that is no event."""
 
 
 def encode(word: msgspec.Struct) -> bytes:
     """One word as JSON. One line, unless opaque data of a provider came with line breaks, which are kept."""
     plain = _encoder.encode(word)
     return _encoder.encode(_whole(word)) if _TAG in plain else plain
-
-
-def decode_event(row: bytes | str) -> Event:
-    """One ledger row. A row of an unknown kind becomes ``UnknownEvent``.
-
-    Raises ``UndecodableRow`` for bytes that are no JSON object, or whose known fields have impossible values.
-    """
-    return typing.cast(Event, _decode(Event, row))
 
 
 @cache
@@ -55,15 +47,19 @@ def _strict(kind: object) -> msgspec.json.Decoder[Any]:
 _strict(Event)
 
 
-def _decode(kind: object, row: bytes | str) -> object:
+def decode_event(row: bytes | str) -> Event:
+    """One ledger row. A row of an unknown kind becomes ``UnknownEvent``.
+
+    Raises ``UndecodableRow`` for bytes that are no JSON object, or whose known fields have impossible values.
+    """
     data = row.encode("utf-8", "surrogatepass") if isinstance(row, str) else row
     if _TAG not in data:  # the strict decoder would take a "~" that came from outside for one of our own
         try:
-            return _strict(kind).decode(data)
+            return typing.cast(Event, _strict(Event).decode(data))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            pass  # a newer row, or no row at all: the careful way tells which
+            pass  # a newer row, or no row at all: the lenient decoder tells which
     try:
-        return _lenient(kind, msgspec.Raw(data))
+        return typing.cast(Event, _lenient(Event, msgspec.Raw(data)))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         start = data[:80].decode("utf-8", "replace")
         raise UndecodableRow(f"This row can't be read ({problem}): {start!r}") from problem

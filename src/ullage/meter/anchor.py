@@ -135,7 +135,6 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """``Anchor.rests`` of this request."""
     forecast: Forecast
     user_turn: bool
-    results: int
     before: ForecastBasis | None
     """``None`` for a call before which nothing was reported."""
     marks: tuple[str, ...]

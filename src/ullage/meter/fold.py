@@ -1,6 +1,6 @@
 """The fold of a session's events into what is in its window and what is known about it.
 
-``Fold.apply`` is the only way in; it decides nothing and tells nobody. The state after n events depends on those n
+``Fold.apply`` takes events in; it decides nothing and has no other effect. The state after n events depends on those n
 events alone, so that the fold of a prefix is the prefix of the fold. Events that don't concern the window change
 nothing but ``seq``.
 """
@@ -58,12 +58,12 @@ BELIEVED_WINDOWS = 4
 (one grew from 200,000 to 1,000,000 tokens); a wrong number beyond it would leave no room for any further call."""
 
 LITTLE = 1_000
-"""A first request of at most so many tokens of messages tells what system prompt and tools cost: their estimate may be
-off by more than the messages are in all."""
+"""A first request of at most so many tokens of messages shows what system prompt and tools cost: their estimate may be
+off by more than all messages cost."""
 
 
 class Fold(State):
-    """What is known of a session, moved on by its events."""
+    """The state of a session's meter, updated by its events."""
 
     # -- the way in --
 
@@ -79,7 +79,7 @@ class Fold(State):
             handler(self, event)
 
     def needs_content(self, event: Event) -> bool:
-        """Whether taking this event in reads messages in view, so that none of their contents may be missing."""
+        """Whether applying this event reads messages in view, so that none of their contents may be missing."""
         return type(event) in _READS_CONTENT
 
     # -- the session --
@@ -135,9 +135,9 @@ class Fold(State):
         self.fixed = self.forecaster.fixed(self.system or (), self.tools or (), self.params, leading=leading)
 
     def _carry_over(self, before: Forecast, ratio: float) -> None:
-        """The last actual in the new units: by ratio, so that what no event explains is carried as well.
+        """The last reported input in the new units: by ratio, which converts what no event explains as well.
 
-        Reasoning is not: it is there as far as the new model can read it.
+        Reasoning is counted anew, as far as the new model can read it.
         """
         earlier = self.earlier_reasoning(with_last=True)
         self.anchor = Anchor(
@@ -165,7 +165,7 @@ class Fold(State):
             return
         try:
             self.calibration = calibration_from_json(event.state)
-        except UnreadableInput:  # whoever wrote it, the session is there: it learns anew
+        except UnreadableInput:  # the session is opened all the same, and learns from the start
             return
 
     def _limit(self, event: LimitLearnt) -> None:
@@ -187,18 +187,20 @@ class Fold(State):
         self._count_fixed()
 
     def _settings(self, event: SettingsChanged) -> None:
-        said = event.settings
+        settings = event.settings
         try:
-            self.limits = self.limits.with_settings(said)
+            self.limits = self.limits.with_settings(settings)
         except SettingError:
-            return  # a value that can't be changes nothing; whoever sets one checks it first
-        if "window" in said and self.limits.window is None:
+            return  # an impossible value changes nothing; the caller that sets one checks it first
+        if "window" in settings and self.limits.window is None:
             self._take_limits()
-        include, strip = said.get("include_in_context", ...), said.get("strip", ...)
-        self.policy = ReasoningPolicy(
-            include_in_context=self.policy.include_in_context if include is ... else include is not False,
-            strip=self.policy.strip if strip is ... else strip if strip in ("all", "all_but_last") else "none",
-        )
+        include, strip = self.policy.include_in_context, self.policy.strip
+        if "include_in_context" in settings:
+            include = settings["include_in_context"] is not False
+        if "strip" in settings:
+            value = settings["strip"]
+            strip = value if value in ("all", "all_but_last") else "none"
+        self.policy = ReasoningPolicy(include_in_context=include, strip=strip)
 
     def _policy(self, event: PolicyChanged) -> None:
         self.policy = ReasoningPolicy(include_in_context=event.include_in_context, strip=event.strip)
@@ -216,7 +218,7 @@ class Fold(State):
         return entry
 
     def _follow(self, entry: Entry) -> None:
-        """What a message is to the turns."""
+        """Update where turns begin and whether a tool loop is open, by a message."""
         is_answer, has_text, has_tools = turn_content(entry)
         beside, is_open = self.forecaster.rules[0].beside, self.reasoning.is_open
         self.reasoning.follow(
@@ -224,7 +226,7 @@ class Fold(State):
         )
 
     def _carry(self, entry: Entry) -> None:
-        """Take down what reasoning of a message may be sent."""
+        """Record the reasoning of a message that may be sent."""
         answer = entry.cost.answer
         if answer is None or not self.forecaster.takes_reasoning(entry.cost):
             self.reasoning.remove(entry.id)
@@ -281,14 +283,14 @@ class Fold(State):
         return entry
 
     def _note_edit(self, old: Entry, new: Entry) -> None:
-        """Take down that the application sends an answer back otherwise than it came."""
+        """Record that the application sends an answer back in another form than it came in."""
         before, after = old.cost.answer, new.cost.answer
         if self.anchor is not None and before is not None and after is not None:
             edited = self.forecaster.edited(self.anchor, before, after)
             self.anchor = replace(self.anchor, edited=edited)
 
     def _leave(self, message_id: str, *, quiet: bool = False) -> Entry | None:
-        """Take a message out of view. ``quiet`` when it was summarised: a turn that it began stays begun."""
+        """Take a message out of view. ``quiet`` when it was summarised: the turn that it began stays open."""
         entry = self.view.remove(message_id)
         if entry is None:
             return None
@@ -327,7 +329,7 @@ class Fold(State):
             self.marks.append("prune")
 
     def _change(self, contents: Iterable[tuple[Message, ContentLocation]]) -> tuple[ChangedEntry, ...]:
-        """New content for messages in view; gives back what stood there."""
+        """New content for messages in view; gives back the entries before and after."""
         changed: list[ChangedEntry] = []
         for message, origin in contents:
             before = self.view.entries.get(message.id)
@@ -354,7 +356,7 @@ class Fold(State):
             self.since = self.since.plus(entry, quiet=True)
             self.view.arrange([*self._leading_system(), summary])
         if self.partial and self.unlogged and self.anchor is not None:
-            # History from before the log went as well; how much of what was never shown it was, nobody can say.
+            # History from before the log went as well; what share of the unlogged tokens it was is unknown.
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
@@ -367,7 +369,7 @@ class Fold(State):
         return [entry.id for entry in takewhile(lambda entry: entry.role == "system", self.view)]
 
     def _uncompacted(self, event: Uncompacted) -> None:
-        """What was done after it is undone first, newest first, so that each finds what it left behind."""
+        """Later compactions and prunes are undone first, newest first, so that each finds the view it left."""
         if event.compaction not in self.undo_records:
             return
         for name in reversed(tuple(self.undo_records)):
@@ -398,14 +400,14 @@ class Fold(State):
         self.compactions -= not record.is_prune
 
     def _recarry(self) -> None:
-        """The reasoning in view again, each message's in the turn it belongs to."""
+        """Record the reasoning in view again, each message's in the turn it belongs to."""
         self.reasoning = ReasoningInView()
         for entry in self.view:
             self._follow(entry)
             self._carry(entry)
 
     def _rearrange(self) -> None:
-        """The same after messages left: the amounts are known, and no usage is asked for."""
+        """The same after messages left, with the known amounts: no usage is read."""
         known = self.reasoning
         self.reasoning = ReasoningInView()
         for entry in self.view:
@@ -428,7 +430,6 @@ class Fold(State):
             rests=self.reasoning.turn_rests,
             forecast=self.forecast(),
             user_turn=self.user_turn,
-            results=self.since.results,
             before=self.basis,
             marks=tuple(self.marks),
             stream=event.stream,
@@ -437,23 +438,14 @@ class Fold(State):
         self.marks.clear()
 
     def _call_ended(self, event: CallEnded) -> None:
-        purpose: SpendCategory = event.purpose if event.outcome == "finished" else event.outcome
-        prices = self.known.prices if self.known else None
-        if event.model and event.purpose != "main":
-            other = lookup(event.provider or self.provider, event.model)
-            prices = other.prices if other else None
-        self.spend = self.spend.plus(event.usage, purpose=purpose, prices=prices)
+        self._note_spend(event)
         if event.purpose != "main":
             return
         pending = self.pending.pop(event.call, None)
         usage = event.usage
         if usage is not None:
             self.usages[event.call] = replace(usage, raw=None)
-        window = self.known.window if self.known is not None else None
-        most = math.inf if window is None else window * BELIEVED_WINDOWS
-        context: int | None = None
-        if usage is not None and usage.verified and event.outcome != "failed" and 0 < (usage.context or 0) <= most:
-            context = usage.context
+        context = self._believed_context(event)
         if pending is not None:
             self._note_step(event, pending, context)
         if usage is None or context is None:
@@ -465,45 +457,60 @@ class Fold(State):
         if pending is not None:
             rules = self.learnt.flipped
             self.calibration = self.forecaster.learn(self.calibration, pending, policy=self.policy, actual=context)
-            if self.learnt.flipped != rules:  # what it held, by the rule as it is
+            if self.learnt.flipped != rules:  # its reasoning again, by the corrected rule
                 pending = replace(pending, reasoning=self.earlier_reasoning(with_last=True), before=None)
-                self.step_ratios = StepRatios()  # they were measured by the rule as it was
+                self.step_ratios = StepRatios()  # they were measured by the rule before it was corrected
         self._set_anchor(event.call, usage, context, pending)
 
+    def _note_spend(self, event: CallEnded) -> None:
+        purpose: SpendCategory = event.purpose if event.outcome == "finished" else event.outcome
+        limits = self.known
+        if event.model and event.purpose != "main":
+            limits = lookup(event.provider or self.provider, event.model)
+        self.spend = self.spend.plus(event.usage, purpose=purpose, prices=limits.prices if limits else None)
+
+    def _believed_context(self, event: CallEnded) -> int | None:
+        """The input that the call's usage reports; ``None`` for one that can't be true, or of a failed call."""
+        usage = event.usage
+        if usage is None or not usage.verified or usage.context is None or event.outcome == "failed":
+            return None
+        window = self.known.window if self.known is not None else None
+        most = math.inf if window is None else window * BELIEVED_WINDOWS
+        return usage.context if 0 < usage.context <= most else None
+
     def _set_anchor(self, call: str, usage: Usage, context: int, pending: Pending | None) -> None:
-        """From here on readings rest on this call's actual."""
-        order = pending.order if pending is not None else self._order_before(call)
+        """From here on readings rest on the input that this call reported."""
+        order = self._order_before(call) if pending is None else pending.order
         entries = self.view.since(order)
-        own = [entry for entry in entries if call and entry.call == call]
-        messages = pending.messages if pending else self.view.tokens - sum(e.cost.tokens for e in entries)
-        first = self.anchor is None or (pending is not None and "compaction" in pending.marks)
-        if first:
-            fixed = pending.fixed if pending is not None else self.fixed.tokens
-            reasoning = pending.reasoning if pending is not None else 0.0
-            beyond = context - messages - fixed - reasoning
-            if self.partly_unlogged:
-                self.unlogged = max(0.0, beyond)
-            elif self.anchor is None:
-                # With hardly a message in it, what the estimate missed is in what every request carries.
-                self.unlogged = max(-fixed / 2, beyond) if messages <= LITTLE else None
-                self.first_messages = messages
-            self.partial = self.partial and self.anchor is None
-        if pending is not None:
-            self._measure(pending, context)
-        self.anchor = Anchor(
+        anchor = Anchor(
             call=call,
             input=context,
             usage=usage,
             order=order,
-            fixed=pending.fixed if pending is not None else self.fixed.tokens,
-            reasoning=pending.reasoning if pending is not None else 0.0,
-            messages=messages,
-            rests=pending.rests if pending is not None else NOTHING_COUNTED,
-            stream=pending.stream if pending is not None else False,
+            fixed=self.fixed.tokens,
+            reasoning=0.0,
+            messages=self.view.tokens - sum(entry.cost.tokens for entry in entries),
         )
-        self.output = own[-1] if own else None
+        if pending is not None:
+            anchor = replace(
+                anchor,
+                fixed=pending.fixed,
+                reasoning=pending.reasoning,
+                messages=pending.messages,
+                rests=pending.rests,
+                stream=pending.stream,
+            )
+        if self.anchor is None or (pending is not None and "compaction" in pending.marks):
+            self._note_unlogged(anchor)
+        if pending is not None:
+            self._measure(pending, context)
+        self.anchor = anchor
+        self.output = None
         self.output_left = False
         self.removed = self.history_doubt = 0.0
+        for entry in entries:
+            if call and entry.call == call:
+                self.output = entry
         self.since = SinceAnchor()
         for entry in entries:
             if entry is not self.output:
@@ -511,8 +518,19 @@ class Fold(State):
         if self.output is not None:
             self._carry(self.output)
 
+    def _note_unlogged(self, anchor: Anchor) -> None:
+        """What the first reported input, or the first after a compaction, exceeds its estimate by."""
+        beyond = anchor.input - anchor.messages - anchor.fixed - anchor.reasoning
+        if self.partly_unlogged:
+            self.unlogged = max(0.0, beyond)
+        elif self.anchor is None:
+            # With hardly a message in it, what the estimate missed is in what every request carries.
+            self.unlogged = max(-anchor.fixed / 2, beyond) if anchor.messages <= LITTLE else None
+            self.first_messages = anchor.messages
+        self.partial = self.partial and self.anchor is None
+
     def _measure(self, pending: Pending, context: int) -> None:
-        """What the messages since the last actual came to, if nothing but messages came and nothing went."""
+        """Note what the messages since the last reported input cost, if nothing else was added or removed."""
         before = pending.before
         if before is None or pending.marks or before.changed or before.removed or before.output_left:
             return
@@ -527,7 +545,7 @@ class Fold(State):
         )
 
     def _order_before(self, call: str) -> int:
-        """For a call whose start was not recorded: everything before its own answer was sent."""
+        """The newest order that a call without a recorded start covers: everything before its own answer was sent."""
         last = self.view.last
         if last is not None and call and last.call == call:
             return last.order - 1

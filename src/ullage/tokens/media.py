@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -184,16 +184,11 @@ _OTHER: Final = MediaRule(
 """For models without measurements: what most vision encoders do."""
 
 
-@dataclass(frozen=True, slots=True)
-class _MediaRow:
+class _MediaRow(NamedTuple):
     rule: MediaRule
     model: str
     wire: str = ""
     provider: str = ""
-    compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "compiled", re.compile(self.model))
 
 
 def _read(rule: MediaRule) -> MediaRule:
@@ -238,7 +233,7 @@ def media_rule_for(wire: str, provider: str, model: str) -> MediaRule:
     lowered = model.lower()
     served_by = canonical(provider)
     for row in _ROWS:
-        if row.wire in {"", wire} and row.provider in {"", served_by} and row.compiled.search(lowered):
+        if row.wire in {"", wire} and row.provider in {"", served_by} and re.search(row.model, lowered):
             return row.rule
     return _OTHER
 

@@ -9,7 +9,6 @@ requests a row rests on, 0 where it rests on the source beside it. Text is count
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -77,24 +76,12 @@ class Template(NamedTuple):
     n: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _TemplateRow:
+class _TemplateRow(NamedTuple):
     template: Template
     model: str
     """A regular expression searched in the model's name, in lower case."""
     wires: frozenset[str] = frozenset()
     providers: frozenset[str] = frozenset()
-    compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "compiled", re.compile(self.model))
-
-    def fits(self, wire: str, provider: str, model: str) -> bool:
-        return (
-            (not self.wires or wire in self.wires)
-            and (not self.providers or provider in self.providers)
-            and self.compiled.search(model) is not None
-        )
 
 
 def _only(*names: str) -> frozenset[str]:
@@ -305,7 +292,11 @@ PLAIN: Final = Template(0, 0, ToolRule("json"), stratum="unknown")
 
 @lru_cache(maxsize=1024)
 def template_for(wire: str, provider: str, model: str) -> Template:
-    """The framing of a model behind a wire at a provider; ``UNKNOWN`` where nothing is known."""
+    """The framing of a model behind a wire at a provider; ``UNKNOWN`` for one that no row fits."""
     lowered = model.lower()
     served_by = canonical(provider)
-    return next((row.template for row in _ROWS if row.fits(wire, served_by, lowered)), UNKNOWN)
+    for row in _ROWS:
+        is_asked = (not row.wires or wire in row.wires) and (not row.providers or served_by in row.providers)
+        if is_asked and re.search(row.model, lowered):
+            return row.template
+    return UNKNOWN
