@@ -46,7 +46,7 @@ def through_the_reader(wire: str, stream: bytes, *, complete: bool = True) -> An
     out: list[StreamEvent] = []
     for event in [*reader.feed(stream), *reader.close()]:
         out += decoder.feed(event)
-        if decoder.is_done or decoder.draft.broken is not None:
+        if decoder.is_done or decoder.draft.tally.broken is not None:
             break
     if reader.stray:
         decoder.draft.damage("a line belongs to no event")

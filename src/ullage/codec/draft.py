@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -12,7 +12,7 @@ from ullage.bounds import json_excess
 from ullage.codec.parts import Namer, PartMaker, opaque_size, readable
 from ullage.codec.raw import damaged, is_dense, parse, parse_object, read_frame, written
 from ullage.codec.rules import Dialect
-from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, TextDelta
+from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, StreamFailed, TextDelta
 from ullage.codec.usage import read_usage, stream_usage
 from ullage.envelope import (
     ANSWER_CEILING_CHARS,
@@ -241,13 +241,18 @@ class Draft:
     ) -> None:
         self.origin = origin
         self.dialect = dialect
-        self.problem = problem
-        """The error that a parsed event or body reports instead of an answer."""
+        self._problem = problem
         self.tally = Tally(most_chars(max_output))
         self.message_id = message_id
         self.call = call
         self.parts: list[Growing] = []
         self.usages: list[dict[str, object]] = []
+        self.model = ""
+        self.response_id = ""
+        self.said = ""
+        """The provider's own word for why the model ended."""
+        self.error: ProviderError | None = None
+        """What the provider reported instead of an answer."""
         self._named = 0
         self._raw_usage: msgspec.Raw | None = None
 
@@ -295,13 +300,10 @@ class Draft:
         growing.done = self.part(growing)
         return [*events, PartDone(growing.done)] if growing.done is not None else events
 
-    @property
-    def broken(self) -> ProviderError | None:
-        """Why the rest of the answer is of no use: damage, or a limit that it exceeds."""
-        return self.tally.broken
-
     def read(self, data: bytes) -> dict[str, Any] | None:
-        """One frame, or a whole body, as an object. ``None`` for none: then the answer has come to its end."""
+        """One frame, or a whole body, as an object. ``None`` for none, and behind the end of the answer."""
+        if self.tally.broken is not None:
+            return None
         is_suspect = len(data) > PLAIN_BYTES or data.count(b"{") + data.count(b"[") > JSON_DEPTH
         if is_suspect and (is_dense(data) or json_excess(data)):
             what = "it holds JSON that is nested too deep or has too many values"
@@ -392,31 +394,29 @@ class Draft:
             return read_usage(self.dialect, self.usages[0] if self._raw_usage is None else self._raw_usage)
         return stream_usage(self.dialect, self.usages, complete=complete)
 
-    def answer(
-        self,
-        *,
-        finished: bool,
-        stop: Stop,
-        model: str,
-        response_id: str,
-        said: str,
-        error: ProviderError | None,
-    ) -> Answer:
+    def fail(self, fields: Mapping[str, Any]) -> list[StreamEvent]:
+        """Note the error that a parsed event or body reports instead of an answer. The first one counts."""
+        self.error = self.error or self._problem(fields)
+        return [StreamFailed(self.error)]
+
+    def answer(self, *, finished: bool, stop: Stop) -> Answer:
         """What a decoder ends with. One that did not finish failed where an error says so, else it was dropped.
 
         A damaged answer, or one that exceeds a limit, is dropped whatever came after that.
         """
         broken = self.tally.broken
-        finished = finished and broken is None
+        outcome: Literal["finished", "dropped", "failed"] = "failed"
+        if self.error is None:
+            outcome = "finished" if finished and broken is None else "dropped"
         return Answer(
             message=self.message(),
-            usage=self.usage(complete=finished),
-            stop=stop if finished else "",
-            outcome="finished" if finished else "dropped" if error is None else "failed",
-            model=model[:WORD_CHARS],
-            response_id=response_id[:CALL_ID_CHARS],
-            said=said[:WORD_CHARS],
-            error=error or broken,
+            usage=self.usage(complete=outcome == "finished"),
+            stop=stop if outcome == "finished" else "",
+            outcome=outcome,
+            model=self.model[:WORD_CHARS],
+            response_id=self.response_id[:CALL_ID_CHARS],
+            said=self.said[:WORD_CHARS],
+            error=self.error or broken,
         )
 
     def message(self) -> Message:
@@ -461,8 +461,3 @@ def _covers(later: Mapping[str, object], earlier: Mapping[str, object]) -> bool:
 
 def _size(data: ProviderData | None) -> int:
     return 0 if data is None else opaque_size(parse(data.data))
-
-
-def joined(texts: Iterable[str]) -> str:
-    """Sections of reasoning as one text, as ``codec.bodies`` joins them."""
-    return "\n\n".join(texts)

@@ -13,8 +13,7 @@ import msgspec
 
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, text_of, written
-from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
-from ullage.errors import ProviderError
+from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _STOPS: Final[dict[str, Stop]] = {
     "end_turn": "stop",
@@ -38,21 +37,15 @@ _TEXTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 
 
 class AnthropicDecoder:
-    """One answer of the Messages wire. See ``codec.stream.Decoder``."""
+    """One answer of the Messages wire. See ``codec.wire.Decoder``."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.is_done = False
         self._has_begun = False
         self._blocks: dict[int, Growing] = {}
-        self._error: ProviderError | None = None
-        self._said = ""
-        self._model = ""
-        self._id = ""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        if self.draft.tally.broken is not None:
-            return []
         fields = self.draft.read(event.data)
         if fields is None:
             return []
@@ -71,16 +64,16 @@ class AnthropicDecoder:
                 self._has_begun = True
                 return self._begin(get_object(fields, "message"))
             case "message_delta":
-                self._said = get_text(get_object(fields, "delta"), "stop_reason") or self._said
+                self.draft.said = get_text(get_object(fields, "delta"), "stop_reason") or self.draft.said
                 return self._usage(fields.get("usage"))
             case "message_stop":
                 return self._end()
             case "error":
-                return self._fail(fields)
+                return self.draft.fail(fields)
             case str():
                 return []
         if fields.get("error"):
-            return self._fail(fields)
+            return self.draft.fail(fields)
         return self.draft.damage("a frame names no type", event.data)
 
     def _begun(self, fields: dict[str, Any], event: ServerEvent) -> list[StreamEvent]:
@@ -99,27 +92,16 @@ class AnthropicDecoder:
 
     def _end(self) -> list[StreamEvent]:
         """The end of the message. A server may leave out the end of a block, but not why the message ends."""
-        if not self._said:
+        if not self.draft.said:
             return self.draft.damage("it ends without a reason to stop")
         self.is_done = True
         # Reasoning that was not ended may lack its signature: as a whole thought it would be refused.
         left = [index for index, growing in self._blocks.items() if growing.kind != "reasoning"]
         return [event for index in left for event in self._stop(index)]
 
-    def _fail(self, fields: dict[str, Any]) -> list[StreamEvent]:
-        self._error = self._error or self.draft.problem(fields)
-        return [StreamFailed(self._error)]
-
     def finish(self, complete: bool) -> Answer:
-        done = self.is_done and self._error is None
-        return self.draft.answer(
-            finished=done,
-            stop=_STOPS.get(self._said, "other") if self._said and done else "",
-            model=self._model,
-            response_id=self._id,
-            said=self._said,
-            error=self._error,
-        )
+        said = self.draft.said
+        return self.draft.answer(finished=self.is_done, stop=_STOPS.get(said, "other") if said else "")
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
@@ -127,7 +109,7 @@ class AnthropicDecoder:
         if fields is None:
             return self.finish(False)
         if fields.get("type") == "error" or (fields.get("error") and "content" not in fields):
-            self._fail(fields)
+            self.draft.fail(fields)
             return self.finish(False)
         whole = fields_of(body)
         self._begin({**fields, "usage": None})
@@ -140,15 +122,15 @@ class AnthropicDecoder:
             self.draft.tally.hold(len(block))
             self._start(index, block)
             self._stop(index)
-            if self.draft.broken is not None:
+            if self.draft.tally.broken is not None:
                 break
-        self._said = get_text(fields, "stop_reason")
+        self.draft.said = get_text(fields, "stop_reason")
         self.is_done = fields.get("type") == "message" or "content" in fields
         return self.finish(True)
 
     def _begin(self, message: dict[str, Any]) -> list[StreamEvent]:
-        self._model = get_text(message, "model") or self._model
-        self._id = get_text(message, "id") or self._id
+        self.draft.model = get_text(message, "model") or self.draft.model
+        self.draft.response_id = get_text(message, "id") or self.draft.response_id
         return self._usage(message.get("usage"))
 
     def _usage(self, usage: object) -> list[StreamEvent]:

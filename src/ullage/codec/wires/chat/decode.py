@@ -19,8 +19,7 @@ import msgspec
 
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.raw import fields_of, get_list, get_object, get_text, written
-from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
-from ullage.errors import ProviderError
+from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _STOPS: Final[dict[str, Stop]] = {
     "stop": "stop",
@@ -62,7 +61,7 @@ _CALL_READ: Final = frozenset({"id", "index", "type", "function", "custom", "nam
 
 
 class ChatDecoder:
-    """One answer of the Chat wire. See ``codec.stream.Decoder``."""
+    """One answer of the Chat wire. See ``codec.wire.Decoder``."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -75,10 +74,6 @@ class ChatDecoder:
         self._latest: Growing | None = None
         self._fields: dict[str, Any] = {}
         self._refused = False
-        self._error: ProviderError | None = None
-        self._said = ""
-        self._model = ""
-        self._id = ""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
         if self.draft.tally.broken is not None:
@@ -91,8 +86,7 @@ class ChatDecoder:
         if chunk is None:
             return []
         if chunk.get("error") or chunk.get("object") == "error":
-            self._error = self._error or self.draft.problem(chunk)
-            return [StreamFailed(self._error)]
+            return self.draft.fail(chunk)
         events: list[StreamEvent] = []
         choice = _first_choice(chunk)
         if choice is None:
@@ -106,10 +100,10 @@ class ChatDecoder:
                 return self.draft.damage("a delta is no object", data)
             if choice.get("finish_reason"):
                 events += self._end(get_text(choice, "finish_reason"), chunk)
-        if not self._model:
-            self._model = get_text(chunk, "model")
-        if not self._id:
-            self._id = get_text(chunk, "id")
+        if not self.draft.model:
+            self.draft.model = get_text(chunk, "model")
+        if not self.draft.response_id:
+            self.draft.response_id = get_text(chunk, "id")
         if "usage" in chunk or "x_groq" in chunk or (choice is not None and "usage" in choice):
             events += self._usage(chunk, data, choice)
         return events
@@ -117,17 +111,8 @@ class ChatDecoder:
     def finish(self, complete: bool) -> Answer:
         self._settle()
         # Some servers never say why they stop, but end with [DONE]; others say why and leave [DONE] out.
-        ended = (self.is_done and bool(self._said or self.draft.parts)) or (complete and bool(self._said))
-        failed = self._error is not None
-        finished = ended and not failed and self._said not in _CUT
-        return self.draft.answer(
-            finished=finished,
-            stop=self._stop() if finished else "",
-            model=self._model,
-            response_id=self._id,
-            said=self._said,
-            error=self._error,
-        )
+        ended = (self.is_done and bool(self.draft.said or self.draft.parts)) or (complete and bool(self.draft.said))
+        return self.draft.answer(finished=ended and self.draft.said not in _CUT, stop=self._stop())
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
@@ -135,14 +120,14 @@ class ChatDecoder:
         if answer is None:
             return self.finish(False)
         if (answer.get("error") or answer.get("object") == "error") and not answer.get("choices"):
-            self._error = self.draft.problem(answer)
+            self.draft.fail(answer)
             return self.finish(False)
         choice = _first_choice(answer)
         if choice is not None and not isinstance(choice.get("message", {}), dict):
             self.draft.damage("a message is no object", body)
             return self.finish(False)
         self._usage(answer, body, choice)
-        self._model, self._id = get_text(answer, "model"), get_text(answer, "id")
+        self.draft.model, self.draft.response_id = get_text(answer, "model"), get_text(answer, "id")
         if choice is not None:
             message = get_object(choice, "message")
             calls = message.get("tool_calls") or []
@@ -172,7 +157,7 @@ class ChatDecoder:
         elif isinstance(content, list):
             for block in content:
                 events += self._block(block)
-                if self.draft.broken is not None:
+                if self.draft.tally.broken is not None:
                     return events
         elif content is not None:
             self.draft.damage("the content of a delta is no text")
@@ -192,7 +177,7 @@ class ChatDecoder:
             return self.draft.damage("its tool calls are no list")
         for call in calls:
             events += self._call(call) if isinstance(call, dict) else self.draft.damage("a tool call is no object")
-            if self.draft.broken is not None:
+            if self.draft.tally.broken is not None:
                 break
         return events
 
@@ -301,11 +286,10 @@ class ChatDecoder:
                 self._fields[key] = value
 
     def _end(self, said: str, chunk: Mapping[str, Any]) -> list[StreamEvent]:
-        self._said = said or self._said
+        self.draft.said = said or self.draft.said
         if said not in _FAILURES:
             return []
-        self._error = self._error or self.draft.problem({"error": {"code": said}, **chunk})
-        return [StreamFailed(self._error)]
+        return self.draft.fail({"error": {"code": said}, **chunk})
 
     def _close_all(self) -> list[StreamEvent]:
         self._settle()
@@ -327,10 +311,10 @@ class ChatDecoder:
         if not isinstance(usage, dict):
             return []
         self.draft.note_usage(usage, raw)
-        return [UsageSeen(self.draft.usage(complete=False))] if self._said else []
+        return [UsageSeen(self.draft.usage(complete=False))] if self.draft.said else []
 
     def _stop(self) -> Stop:
-        said: Stop = _STOPS.get(self._said, "other") if self._said else ""
+        said: Stop = _STOPS.get(self.draft.said, "other") if self.draft.said else ""
         if said not in ("stop", ""):
             return said
         if self.draft.holds_call():

@@ -15,8 +15,7 @@ import msgspec
 
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, text_of
-from ullage.codec.stream import Answer, PartDone, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
-from ullage.errors import ProviderError
+from ullage.codec.stream import Answer, PartDone, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _STOPS: Final[dict[str, Stop]] = {
     "STOP": "stop",
@@ -41,7 +40,7 @@ _PLAIN: Final = frozenset({"text", "thought"})
 
 
 class GeminiDecoder:
-    """One answer of the generateContent wire. See ``codec.stream.Decoder``."""
+    """One answer of the generateContent wire. See ``codec.wire.Decoder``."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -50,14 +49,8 @@ class GeminiDecoder:
         self._whole = False
         self._blocked = False
         self._latest = b""
-        self._error: ProviderError | None = None
-        self._said = ""
-        self._model = ""
-        self._id = ""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        if self.draft.tally.broken is not None:
-            return []
         data = event.data
         if data == self._latest:  # its running counts make every chunk another one: this is the same, sent twice
             return []
@@ -66,21 +59,11 @@ class GeminiDecoder:
         if chunk is None:
             return []
         if chunk.get("error"):
-            self._error = self._error or self.draft.problem(chunk)
-            return [StreamFailed(self._error)]
+            return self.draft.fail(chunk)
         return self._chunk(chunk, data)
 
     def finish(self, complete: bool) -> Answer:
-        failed = self._error is not None
-        finished = self.is_done and not failed
-        return self.draft.answer(
-            finished=finished,
-            stop=self._stop() if finished else "",
-            model=self._model,
-            response_id=self._id,
-            said=self._said,
-            error=self._error,
-        )
+        return self.draft.answer(finished=self.is_done, stop=self._stop())
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed: its parts stay as they were cut."""
@@ -107,12 +90,12 @@ class GeminiDecoder:
             self.draft.tally.hold(len(raw[index]))
             events += self._close_open()
             events += self._single(part, raw[index])
-            if self.draft.broken is not None:
+            if self.draft.tally.broken is not None:
                 return events
         if "finishReason" in candidate or "promptFeedback" in chunk:
             events += self._end(candidate, chunk)
-        self._model = get_text(chunk, "modelVersion") or self._model
-        self._id = get_text(chunk, "responseId") or self._id
+        self.draft.model = get_text(chunk, "modelVersion") or self.draft.model
+        self.draft.response_id = get_text(chunk, "responseId") or self.draft.response_id
         usage = chunk.get("usageMetadata")
         if isinstance(usage, dict) and usage:
             self.draft.note_usage(usage, fields_of(data).get("usageMetadata") if self.is_done else None)
@@ -127,7 +110,7 @@ class GeminiDecoder:
         if said in _UNSAID and not blocked:
             return []
         self._blocked = self._blocked or bool(blocked)
-        self._said = blocked or said
+        self.draft.said = blocked or said
         self.is_done = True
         return self._close_open()
 
@@ -180,9 +163,9 @@ class GeminiDecoder:
         return [] if now is None else self.draft.close(now)
 
     def _stop(self) -> Stop:
-        if self._said == "STOP" and self.draft.holds_call():
+        if self.draft.said == "STOP" and self.draft.holds_call():
             return "tool_calls"
-        return "refused" if self._blocked else _STOPS.get(self._said, "other")
+        return "refused" if self._blocked else _STOPS.get(self.draft.said, "other")
 
 
 def _raw_parts(data: bytes) -> list[msgspec.Raw]:

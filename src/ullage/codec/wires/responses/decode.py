@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ullage.codec.draft import Draft, Growing, joined
+from ullage.codec.draft import Draft, Growing
 from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, text_of
-from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, StreamFailed, UsageSeen
-from ullage.errors import ProviderError
+from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _INCOMPLETE: Final[dict[str, Stop]] = {
     "max_output_tokens": "length",
@@ -40,7 +39,7 @@ _CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 
 
 class ResponsesDecoder:
-    """One answer of the Responses wire. See ``codec.stream.Decoder``."""
+    """One answer of the Responses wire. See ``codec.wire.Decoder``."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -52,22 +51,18 @@ class ResponsesDecoder:
         self._has_gap = False
         self._lacks_beginning = False
         self._refused = False
-        self._error: ProviderError | None = None
-        self._said = ""
-        self._model = ""
-        self._id = ""
 
     def feed(self, event: ServerEvent) -> list[StreamEvent]:
-        if self.draft.tally.broken is not None:
-            return []
         fields = self.draft.read(event.data)
         if fields is None:
             return []
         kind = fields.get("type")
         if not isinstance(kind, str) or not kind:
             kind = event.name
+        if not kind and fields.get("error"):
+            return self.draft.fail(fields)
         if not kind:
-            return self._fail(fields) if fields.get("error") else self.draft.damage("a frame names no type", event.data)
+            return self.draft.damage("a frame names no type", event.data)
         number = fields.get("sequence_number")
         if number == self._number + 1 and number:
             self._number = number
@@ -85,7 +80,7 @@ class ResponsesDecoder:
             case "response.created" | "response.in_progress" | "response.queued":
                 self._name(get_object(fields, "response"))
             case "error" | "response.error":
-                return self._fail(fields)
+                return self.draft.fail(fields)
             case _ if kind in _ENDS:
                 if not isinstance(fields.get("response"), dict):
                     return self.draft.damage("it ends without its response", event.data)
@@ -134,16 +129,7 @@ class ResponsesDecoder:
         return self._reasoning(fields, _REASONING_DELTAS[kind])
 
     def finish(self, complete: bool) -> Answer:
-        failed = self._error is not None
-        finished = self.is_done and not failed and self._said != "cancelled"
-        return self.draft.answer(
-            finished=finished,
-            stop=self._stop() if finished else "",
-            model=self._model,
-            response_id=self._id,
-            said=self._said,
-            error=self._error,
-        )
+        return self.draft.answer(finished=self.is_done and self.draft.said != "cancelled", stop=self._stop())
 
     def read(self, body: bytes) -> Answer:
         """A whole answer, not streamed."""
@@ -151,7 +137,7 @@ class ResponsesDecoder:
         if response is None:
             return self.finish(False)
         if (response.get("error") or response.get("type") == "error") and not response.get("output"):
-            self._fail(response)
+            self.draft.fail(response)
             return self.finish(False)
         output = response.get("output")
         if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
@@ -161,8 +147,8 @@ class ResponsesDecoder:
         return self.finish(True)
 
     def _name(self, response: Mapping[str, Any]) -> None:
-        self._model = get_text(response, "model") or self._model
-        self._id = get_text(response, "id") or self._id
+        self.draft.model = get_text(response, "model") or self.draft.model
+        self.draft.response_id = get_text(response, "id") or self.draft.response_id
 
     def _text_part(self, item: int, content: int) -> Growing:
         growing = self._parts.get((item, content))
@@ -269,18 +255,18 @@ class ResponsesDecoder:
         output = items_of(whole.get("output"))
         for index, raw in enumerate(output):
             events += self._done(index, raw)
-            if self.draft.broken is not None:
+            if self.draft.tally.broken is not None:
                 return events
         if response.get("status") != "failed" and self._has_lost(len(output)):
             return [*events, *self.draft.damage("an event was lost, and its end does not say all of it again")]
         self.draft.note_usage(response.get("usage"), whole.get("usage"))
         reason = get_text(get_object(response, "incomplete_details"), "reason")
-        self._said = reason or get_text(response, "status") or "completed"
+        self.draft.said = reason or get_text(response, "status") or "completed"
         self.is_done = True
         if self.draft.usages:
             events.append(UsageSeen(self.draft.usage(complete=True)))
         if response.get("status") == "failed" or response.get("error"):
-            events += self._fail(response)
+            events += self.draft.fail(response)
         return events
 
     def _has_lost(self, items: int) -> bool:
@@ -290,14 +276,10 @@ class ResponsesDecoder:
         is_whole = all(growing.is_whole for growing in self.draft.parts)
         return not is_whole or (self._has_gap and items == 0)
 
-    def _fail(self, fields: Mapping[str, Any]) -> list[StreamEvent]:
-        self._error = self._error or self.draft.problem(fields)
-        return [StreamFailed(self._error)]
-
     def _stop(self) -> Stop:
-        if self._said in _INCOMPLETE:
-            return _INCOMPLETE[self._said]
-        if self._said != "completed":
+        if self.draft.said in _INCOMPLETE:
+            return _INCOMPLETE[self.draft.said]
+        if self.draft.said != "completed":
             return "other"
         if self.draft.holds_call():
             return "tool_calls"
@@ -309,7 +291,7 @@ def _reasoning_of(item: Fields) -> tuple[str, dict[str, object]]:
     rest = _without(item, "type", "status")
     summary = parse(item["summary"]) if "summary" in item else None
     sections = [get_text(one, "text") for one in summary if isinstance(one, dict)] if isinstance(summary, list) else []
-    text = joined(sections)
+    text = "\n\n".join(sections)
     if summary == ([{"type": "summary_text", "text": text}] if text else []) and "content" not in rest:
         del rest["summary"]
     if not text and "content" in item:
