@@ -10,7 +10,7 @@ does not extend the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -52,7 +52,7 @@ class History:
     def __init__(self) -> None:
         self.last: Made | None = None
         """The last request that was made."""
-        self._asked: _Asked | None = None
+        self._asked: tuple[Request, Options, ReasoningPolicy] | None = None  # what the last request was made of
         self._grown: _Grown | None = None
         self._frame: _Frame | None = None
         self._messages: tuple[Message, ...] = ()  # those of the last request, as they were given
@@ -78,39 +78,39 @@ class History:
         body; any other costs the whole of it. The very same request again costs nothing. Messages are compared by
         identity first, then by value. The body of ``Encoded`` holds the list of messages as one ``msgspec.Raw``.
         """
-        asked = _Asked(request, policy, options)
-        if self.last is not None and self._asked is not None and asked.is_same(self._asked):
-            return self.last
-        wire = wire_named(request.wire)
-        request, options = wire.settle(request, options)
+        asked = (request, options, policy)
+        if self.last is not None and self._asked is not None:
+            last_request, last_options, last_policy = self._asked
+            if request is last_request and options is last_options and policy == last_policy:
+                return self.last
+        request, options = wire_named(request.wire).settle(request, options)
         self._messages = request.messages
-        grown = self._extended(request, policy, options)
+        marks = options.cache
+        marks_all = marks is not None and marks.messages < 0
+        kind = _Kind(target_of(request), policy, bool(request.chained), marks is not None, marks_all)
+        grown = self._extended(kind, request, options)
         if grown is None:
-            grown = _Grown(_Kind.of(request, policy, options))
+            grown = _Grown(kind)
             grown.add(request, options)
         repaired = grown.repairing.repaired(request)
-        frame = self._frame_of(_without_messages(repaired.request), options)
-        self.last = Made(repaired, *_joined(frame, grown.writer, options))
+        bare = msgspec.structs.replace(repaired.request, messages=())
+        if self._frame is None or not self._frame.fits(bare, options):
+            self._frame = _framed(bare, options)
+        self.last = Made(repaired, *_joined(self._frame, grown.writer, options))
         self._asked = asked
         self._grown = None if grown.repairing.is_closed else grown
         return self.last
 
-    def _extended(self, request: Request, policy: ReasoningPolicy, options: Options) -> _Grown | None:
+    def _extended(self, kind: _Kind, request: Request, options: Options) -> _Grown | None:
         """The last history with what this request adds; ``None`` where it does not simply extend the last one."""
         grown, self._grown = self._grown, None  # what fails on its way is not used again
-        if grown is None or grown.kind != _Kind.of(request, policy, options) or not grown.media.holds(options.media):
+        if grown is None or grown.kind != kind or not grown.media.holds(options.media):
             return None
         offered, messages = self._offered, request.messages
         is_known = offered is not None and offered.given is grown.given and offered.messages is messages
         if not is_known and messages[: len(grown.given)] != grown.given:
             return None
         return grown if grown.add(request, options) else None
-
-    def _frame_of(self, bare: Request, options: Options) -> _Frame:
-        frame = self._frame
-        if frame is None or not frame.fits(bare, options):
-            frame = self._frame = _framed(bare, options)
-        return frame
 
 
 def encode(request: Request, *, options: Options = PLAIN) -> Encoded:
@@ -127,21 +127,10 @@ def encode_count(request: Request, *, options: Options = PLAIN) -> Encoded | Non
 
 
 def _in_one_piece(request: Request, options: Options) -> Encoded:
-    bare = _without_messages(request)
+    bare = msgspec.structs.replace(request, messages=())
     writer = wire_named(request.wire).writer()
     writer.add(Sending(bare, target_of(bare), options), request.messages)
     return _joined(_framed(bare, options), writer, options).encoded
-
-
-class _Asked(NamedTuple):
-    """What a request was made of."""
-
-    request: Request
-    policy: ReasoningPolicy
-    options: Options
-
-    def is_same(self, other: _Asked) -> bool:
-        return self.request is other.request and self.options is other.options and self.policy == other.policy
 
 
 class _Offer(NamedTuple):
@@ -159,12 +148,6 @@ class _Kind(NamedTuple):
     is_chained: bool
     is_marked: bool
     marks_all: bool
-
-    @classmethod
-    def of(cls, request: Request, policy: ReasoningPolicy, options: Options) -> _Kind:
-        marks = options.cache
-        marks_all = marks is not None and marks.messages < 0
-        return cls(target_of(request), policy, bool(request.chained), marks is not None, marks_all)
 
 
 class _Grown:
@@ -184,8 +167,8 @@ class _Grown:
         self.given = request.messages
         if made is None:
             return False
-        sending = Sending(_without_messages(request), self.kind.target, replace(options, media=self.media))
-        return self.writer.add(sending, made)
+        bare = msgspec.structs.replace(request, messages=())
+        return self.writer.add(Sending(bare, self.kind.target, replace(options, media=self.media)), made)
 
 
 class SeenMedia(Mapping[str, bytes]):
@@ -263,38 +246,28 @@ def _framed(bare: Request, options: Options) -> _Frame:
 
 
 def _joined(frame: _Frame, writer: MessageWriter, options: Options) -> Joined:
+    """The request with all messages of the writer."""
     head = frame.head
-    content = _without_last_comma([frame.opening, *frame.first, *writer.items(options.cache)], frame.closing)
+    pieces: list[bytes | bytearray | memoryview] = [*frame.first, *writer.items(options.cache)]
+    while pieces and not pieces[-1]:
+        pieces.pop()
+    if pieces:
+        pieces[-1] = memoryview(pieces[-1])[:-1]  # no comma behind the last item
+    content = b"".join([frame.opening, *pieces, frame.closing])
     listed = msgspec.Raw(memoryview(content)[len(frame.opening) - 1 : len(content) - len(frame.closing) + 1])
+    unsent = [what for what in head.unsent if what != _AFTER_MESSAGES]
+    unsent += [what for what in writer.blocks.unsent if what not in unsent]
+    if _AFTER_MESSAGES in head.unsent:
+        unsent.append(_AFTER_MESSAGES)
     encoded = Encoded(
         head.path,
         dict(head.headers),
         {**head.body, frame.field: listed},
         head.blocks + tuple(writer.blocks.made),
-        _unsent(head.unsent, writer.blocks.unsent),
+        tuple(unsent),
     )
     return Joined(encoded, content)
 
 
 def _said(bare: Request, options: Options) -> bytes:
     return _encode([bare.params, replace(options, media={})])
-
-
-def _unsent(head: Sequence[str], messages: Sequence[str]) -> tuple[str, ...]:
-    """What could not be sent, in the order in which it stands in a request."""
-    first = [what for what in head if what != _AFTER_MESSAGES]
-    first += [what for what in messages if what not in first]
-    return (*first, _AFTER_MESSAGES) if _AFTER_MESSAGES in head else tuple(first)
-
-
-def _without_last_comma(pieces: list[bytes | bytearray], closing: bytes) -> bytes:
-    """The pieces joined, the comma behind the last item left out."""
-    last = next((at for at in range(len(pieces) - 1, 0, -1) if pieces[at]), 0)
-    ends: list[bytes | bytearray | memoryview] = list(pieces)
-    if last:
-        ends[last] = memoryview(pieces[last])[:-1]
-    return b"".join([*ends, closing])
-
-
-def _without_messages(request: Request) -> Request:
-    return msgspec.structs.replace(request, messages=())
