@@ -1,4 +1,4 @@
-"""Requests for Anthropic Messages: the inverse of ``codec.bodies.anthropic``.
+"""Requests for Anthropic Messages: the inverse of ``read.py``.
 
 https://platform.claude.com/docs/en/api/messages. Messages that stand next to each other and are the user's on this wire
 (tool results, user messages, the program's notes) are one wire message, results first; so are answers in a row, which
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -40,7 +40,6 @@ from ullage.messages import (
     ProviderItem,
     ReasoningPart,
     Request,
-    ResultContent,
     SystemBlock,
     TextPart,
     Tool,
@@ -123,16 +122,16 @@ def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:
     return body
 
 
-class _Turn(NamedTuple):
+class _Turn:
     """A wire message that may still grow or be marked: whose it is, its blocks, and these as they are written."""
 
-    speaker: str
-    content: list[JsonBlock]
-    written: list[msgspec.Raw]
+    __slots__ = ("content", "is_markable", "speaker", "written")
 
-    @property
-    def can_be_marked(self) -> bool:
-        return self.speaker == "user" and any(_can_be_marked(block) for block in self.content)
+    def __init__(self, speaker: str) -> None:
+        self.speaker = speaker
+        self.content: list[JsonBlock] = []
+        self.written: list[msgspec.Raw] = []
+        self.is_markable = False
 
 
 class AnthropicWriter(MessageWriter):
@@ -146,42 +145,51 @@ class AnthropicWriter(MessageWriter):
         recent = self._recent
         marks = sending.options.cache
         for message in messages:
-            speaker = _speaker(message)
+            # Neighbours of one speaker are one wire message.
+            speaker = "assistant" if message.role == "assistant" else "user"
             if not recent or recent[-1].speaker != speaker:
                 if recent and not recent[-1].content:
                     recent.pop()  # nothing of it is sent, but its neighbours were not joined
                 if marks is None or marks.messages >= 0:
                     self._close()
-                recent.append(_Turn(speaker, [], []))
+                recent.append(_Turn(speaker))
             turn = recent[-1]
             for block in _content_of(sending, message, self.blocks):
                 turn.content.append(block)
+                turn.is_markable = turn.is_markable or (speaker == "user" and _can_be_marked(block))
                 turn.written.append(self.blocks.add(speaker, block))
         return True
 
     def _close(self) -> None:
         """Write what no marker can reach any more."""
         recent = self._recent
-        marked = sum(1 for turn in recent if turn.can_be_marked)
+        marked = [turn.is_markable for turn in recent].count(True)
         while recent:
-            marked -= recent[0].can_be_marked
+            marked -= recent[0].is_markable
             if marked < MOST_MARKS:
                 return
             turn = recent.pop(0)
             self._write(wire_message(turn.speaker, "content", turn.written))
 
     def _open_items(self, marks: CacheMarks | None) -> Iterator[bytes]:
-        turns = [turn._replace(written=list(turn.written)) for turn in self._recent if turn.content]
-        if marks is not None:
-            _mark_turns(marks, turns)
-        for turn in turns:
-            yield wire_message(turn.speaker, "content", turn.written)
-            yield b","
+        turns = [turn for turn in self._recent if turn.content]
+        left = _most_marked(marks)
+        items: list[bytes] = []
+        for turn in reversed(turns):
+            written = turn.written
+            if marks is not None and left and turn.is_markable:
+                written = list(written)
+                _mark_last(turn.content, written, _marker(marks))
+                left -= 1
+            items += (b",", wire_message(turn.speaker, "content", written))
+        yield from reversed(items)
 
 
-def _speaker(message: Message) -> str:
-    """Whose a message is on this wire: neighbours of one speaker are one wire message."""
-    return "assistant" if message.role == "assistant" else "user"
+def _most_marked(marks: CacheMarks | None) -> int:
+    """How many user turns are marked, the newest first; a negative number marks every turn."""
+    if marks is None:
+        return 0
+    return min(marks.messages, MOST_MARKS - 1 if marks.system else MOST_MARKS)
 
 
 def _system(sending: Sending, block: SystemBlock) -> dict[str, Any]:
@@ -253,7 +261,7 @@ def _reasoning(sending: Sending, part: ReasoningPart) -> JsonBlock | None:
 
 def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> JsonBlock:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.call_id}
-    content = [made for one in part.content if (made := _content(sending, one, blocks)) is not None]
+    content = [made for one in part.content if (made := _part(sending, one, blocks)) is not None]
     if len(content) == 1 and isinstance(content[0], dict) and content[0].keys() == {"type", "text"}:
         block["content"] = content[0]["text"]
     elif content:
@@ -261,10 +269,6 @@ def _result(sending: Sending, part: ToolResultPart, blocks: Blocks) -> JsonBlock
     if part.is_error:
         block["is_error"] = True
     return {**block, **_own(sending, part.provider)}
-
-
-def _content(sending: Sending, one: ResultContent, blocks: Blocks) -> JsonBlock | None:
-    return _part(sending, one, blocks)
 
 
 def _media(sending: Sending, part: ImagePart | FilePart, blocks: Blocks) -> JsonBlock:
@@ -304,15 +308,6 @@ def _mark_head(
         _mark_last(tools, written_tools, marker)
 
 
-def _mark_turns(marks: CacheMarks, turns: Sequence[_Turn]) -> None:
-    """Puts the markers on the written blocks of wire messages; a negative number of them marks every turn."""
-    marker = _marker(marks)
-    left = min(marks.messages, MOST_MARKS - 1 if marks.system else MOST_MARKS)
-    for turn in reversed(turns):
-        if left and turn.speaker == "user" and _mark_last(turn.content, turn.written, marker):
-            left -= 1
-
-
 def _marker(marks: CacheMarks) -> Mapping[str, str]:
     return {"type": "ephemeral"} if marks.ttl == "5m" else {"type": "ephemeral", "ttl": marks.ttl}
 
@@ -322,10 +317,10 @@ def _can_be_marked(block: JsonBlock) -> bool:
     return isinstance(block, dict) and block.get("type") not in ("thinking", "redacted_thinking")
 
 
-def _mark_last(blocks: list[Any], written: list[msgspec.Raw], marker: Mapping[str, str]) -> bool:
+def _mark_last(blocks: list[Any], written: list[msgspec.Raw], marker: Mapping[str, str]) -> None:
+    """Put the marker on the last block that can carry one."""
     for at in range(len(blocks) - 1, -1, -1):
         block = blocks[at]
         if _can_be_marked(block):
             written[at] = msgspec.Raw(msgspec.json.encode({**block, "cache_control": marker}))
-            return True
-    return False
+            return

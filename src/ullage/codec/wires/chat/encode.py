@@ -1,4 +1,4 @@
-"""Requests for OpenAI-compatible Chat Completions: the inverse of ``codec.bodies.chat``.
+"""Requests for OpenAI-compatible Chat Completions: the inverse of ``read.py``.
 
 https://platform.openai.com/docs/api-reference/chat/create. One message has one text: several texts of an answer are
 joined. The system prompt is one message, for many models' templates take no second one. Reasoning goes back under the

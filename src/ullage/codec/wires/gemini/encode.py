@@ -1,4 +1,4 @@
-"""Requests for Gemini generateContent: the inverse of ``codec.bodies.gemini``.
+"""Requests for Gemini generateContent: the inverse of ``read.py``.
 
 https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/thought-signatures. Each part goes
 back by itself, with the signature it came with, and nothing is joined. Results of one step stand in one content, as the

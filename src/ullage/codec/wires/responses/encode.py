@@ -1,4 +1,4 @@
-"""Requests for OpenAI Responses: the inverse of ``codec.bodies.responses``.
+"""Requests for OpenAI Responses: the inverse of ``read.py``.
 
 https://platform.openai.com/docs/api-reference/responses/create. Everything is sent each time and nothing kept on the
 other side, unless the request continues a stored one: ``store`` is false and reasoning comes encrypted. An item that
