@@ -5,7 +5,8 @@ import json
 import pytest
 
 from tests.codec.histories import data
-from ullage.codec.repair_parts import UNREADABLE_ARGUMENTS, Notes, Repair, fields_of, sound_arguments, sound_part
+from ullage.codec.blocks import UNREADABLE_ARGUMENTS
+from ullage.codec.repair_parts import Notes, Repair, fields_of, sound_arguments, sound_part
 from ullage.codec.rules import Target
 from ullage.codec.wires import target_of
 from ullage.messages import (

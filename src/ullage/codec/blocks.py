@@ -28,6 +28,9 @@ JSON_HEADERS: Final = {"content-type": "application/json"}
 
 EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
 
+UNREADABLE_ARGUMENTS: Final = "unreadable_arguments"
+"""The one key of the object that stands for arguments that are no JSON object; its value is what the model wrote."""
+
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
@@ -216,13 +219,6 @@ def is_true(fields: Mapping[str, Any], name: str) -> bool:
     return raw is not None and bytes(raw) == b"true"
 
 
-def text_in(fields: Mapping[str, Any], name: str) -> str:
-    """A field's text; empty for anything else."""
-    raw = fields.get(name)
-    value = parse(raw) if isinstance(raw, msgspec.Raw) else raw
-    return value if isinstance(value, str) else ""
-
-
 def json_object(written: str) -> msgspec.Raw:
     """Arguments as the object they are, byte for byte; an empty object for none, and a stand-in that holds the text
     of those that are no object (the validator puts its own before)."""
@@ -231,7 +227,7 @@ def json_object(written: str) -> msgspec.Raw:
     try:
         _raw_object.decode(written)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return msgspec.Raw(_encode({"unreadable_arguments": written.encode("utf-8", "replace").decode()}))
+        return msgspec.Raw(_encode({UNREADABLE_ARGUMENTS: written.encode("utf-8", "replace").decode()}))
     return msgspec.Raw(written.encode())
 
 

@@ -61,8 +61,9 @@ class Tally:
 
     __slots__ = ("broken", "chars", "items", "most")
 
-    def __init__(self, most: int = ANSWER_CEILING_CHARS) -> None:
-        self.most = most
+    def __init__(self) -> None:
+        self.most = ANSWER_CEILING_CHARS
+        """Characters that it may have."""
         self.chars = 0
         self.items = 0
         self.broken: ProviderError | None = None
@@ -85,13 +86,6 @@ class Tally:
         self.items += size_bytes
         if self.items > ITEM_BYTES:
             self.exceed(f"its data beside the text exceeds {ITEM_BYTES:,} bytes", "ITEM_BYTES", "Ask for less at once.")
-
-
-def most_chars(max_output: int | None) -> int:
-    """Characters an answer may have when ``max_output`` tokens were asked for; ``None`` is not known."""
-    if max_output is None:
-        return ANSWER_CEILING_CHARS
-    return max(ANSWER_FLOOR_CHARS, min(ANSWER_CEILING_CHARS, max_output * BYTES_PER_TOKEN))
 
 
 class Flow:
@@ -121,7 +115,7 @@ class Flow:
     def end(self) -> str:
         """What was held back and will get no other half."""
         piece, self._held = self._held, ""
-        return self._show(piece)
+        return self._show(piece) if piece else ""
 
     def _show(self, piece: str) -> str:
         clean, raw = clean_text(piece)
@@ -242,7 +236,10 @@ class Draft:
         self.origin = origin
         self.dialect = dialect
         self._problem = problem
-        self.tally = Tally(most_chars(max_output))
+        self.tally = Tally()
+        if max_output is not None:
+            fitting = min(ANSWER_CEILING_CHARS, max_output * BYTES_PER_TOKEN)
+            self.tally.most = max(ANSWER_FLOOR_CHARS, fitting)
         self.message_id = message_id
         self.call = call
         self.parts: list[Growing] = []

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.bounds import json_excess
+from ullage.codec.blocks import BOUND, UNREADABLE_ARGUMENTS
 from ullage.codec.foreign import parse_json, to_raw
 from ullage.codec.rules import Target
 from ullage.messages import (
@@ -72,13 +73,7 @@ class Notes:
         self.repairs.append(Repair(kind, message, part, what))
 
 
-UNREADABLE_ARGUMENTS: Final = "unreadable_arguments"
-"""The one key of the object that stands for arguments that are no JSON object; its value is what the model wrote."""
-
 _Tagged = TypeVar("_Tagged", TextPart, ToolCallPart, ToolResultPart)
-
-_BOUND: Final = frozenset({"id", "thoughtSignature", "thought_signature", "signature", "encrypted_content"})
-"""Fields that only the host that made them can read."""
 
 _raw_object: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _object: Final = msgspec.json.Decoder(dict[str, object])
@@ -258,7 +253,7 @@ def _own_data(part: _Tagged, message: str, target: Target, notes: Notes) -> _Tag
         return part
     kept: ProviderData | None = None
     if fields is not None and data.wire == target.wire:
-        rest = {name: raw for name, raw in fields.items() if name not in _BOUND}
+        rest = {name: raw for name, raw in fields.items() if name not in BOUND}
         if len(rest) == len(fields):
             return part
         kept = replace(data, data=msgspec.Raw(msgspec.json.encode(rest))) if rest else None

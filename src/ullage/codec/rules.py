@@ -94,6 +94,8 @@ class WireParams(NamedTuple):
 
         Some servers read names without regard to case or underscores, so neither makes another field of one.
         """
+        if not params:
+            return ()
         owned = frozenset(map(_folded, self.owned))
         return tuple(name for name in params if _folded(name) in owned)
 

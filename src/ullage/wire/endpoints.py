@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -204,6 +205,7 @@ def _examples(endpoints: Mapping[str, Provider]) -> str:
     return ", ".join(f"{name}:…" for name in [*endpoints, *(row.name for row in TABLE if row.base_url or row.url_env)])
 
 
+@lru_cache(maxsize=256)
 def full_address(address: str, provider: Provider) -> str:
     """An address as people write it, with its scheme and the version the wire's paths begin with."""
     address = address.strip().rstrip("/")
@@ -233,6 +235,7 @@ def _origins(provider: Provider, base_url: str, environment: Mapping[str, str]) 
     return {origin_of(full_address(address, provider)) for address in addresses if address}
 
 
+@lru_cache(maxsize=256)
 def origin_of(address: str) -> str:
     """Scheme, host and port of an address: what a key is bound to. ``https://api.example``, ``http://[::1]:8000``."""
     parts = urlsplit(address)

@@ -27,8 +27,8 @@ from ullage.codec.blocks import (
     named_text,
     nested,
     stand_in,
-    text_in,
 )
+from ullage.codec.raw import text_of
 from ullage.codec.wires.chat.rules import PARAMS
 from ullage.messages import (
     FilePart,
@@ -212,7 +212,7 @@ def _call(sending: Sending, part: ToolCallPart) -> dict[str, Any]:
     fields = sending.fields(part.provider)
     if is_true(fields, "function_call"):
         return {"function_call": {"name": part.name, "arguments": part.arguments}}
-    kind = text_in(fields, "type") or "function"
+    kind = text_of(fields, "type") or "function"
     written = {"input" if kind == "custom" else "arguments": part.arguments}
     return {"id": part.call_id, "type": kind, kind: {"name": part.name, **written}, **drop(fields, "type")}
 

@@ -31,6 +31,7 @@ from ullage.codec.blocks import (
     stand_in,
     wire_message,
 )
+from ullage.codec.draft import MINTED
 from ullage.codec.raw import parse
 from ullage.codec.wires.gemini.rules import PARAMS
 from ullage.messages import (
@@ -49,8 +50,6 @@ from ullage.messages import (
 )
 from ullage.models.providers import provider_named
 
-MINTED: Final = "~"
-"""How the decoder begins call ids that the provider left out: they don't go back to it."""
 _PART_FIELDS: Final = frozenset(
     {"thoughtSignature", "thought_signature", "thought", "partMetadata", "videoMetadata", "mediaResolution"}
 )

@@ -28,8 +28,8 @@ from ullage.codec.blocks import (
     nested,
     result_ids,
     stand_in,
-    text_in,
 )
+from ullage.codec.raw import text_of
 from ullage.codec.wires.responses.rules import PARAMS
 from ullage.messages import (
     FilePart,
@@ -92,7 +92,7 @@ def _body(sending: Sending, blocks: Blocks) -> dict[str, object]:
     plain: list[str] = []
     items: list[msgspec.Raw] = []
     for block in request.system:
-        role = text_in(sending.fields(block.provider), "role")
+        role = text_of(sending.fields(block.provider), "role")
         if role:
             content = [{"type": "input_text", "text": block.text}]
             items.append(blocks.add("system", {"type": "message", "role": role, "content": content}))
@@ -153,7 +153,7 @@ def _call_kinds(sending: Sending, messages: Sequence[Message]) -> dict[str, str]
         part.call_id: "custom_tool_call_output"
         for message in messages
         for part in message.of_type(ToolCallPart)
-        if part.provider is not None and text_in(sending.fields(part.provider), "type") == "custom_tool_call"
+        if part.provider is not None and text_of(sending.fields(part.provider), "type") == "custom_tool_call"
     }
 
 
@@ -221,7 +221,7 @@ def _text(sending: Sending, part: TextPart, *, bare: bool) -> tuple[bytes, dict[
     shared = {name: raw for name, raw in fields.items() if name not in _BLOCK_FIELDS and name != "type"}
     if is_true(fields, "refusal"):
         return msgspec.json.encode(shared), {"type": "refusal", "refusal": part.text}
-    kind = text_in(fields, "type") or "output_text"
+    kind = text_of(fields, "type") or "output_text"
     return msgspec.json.encode(shared), {"type": kind, "text": part.text, **drop(own, "refusal")}
 
 
@@ -231,7 +231,7 @@ def _other(sending: Sending, part: Part, blocks: Blocks, *, bare: bool) -> Item 
             fields = sending.fields(part.provider)
             if bare:
                 fields = drop(fields, "id")
-            if text_in(fields, "type") in ("custom_tool_call", "custom"):
+            if text_of(fields, "type") in ("custom_tool_call", "custom"):
                 call = {"type": "custom_tool_call", "call_id": part.call_id, "name": part.name, "input": part.arguments}
             else:
                 call = {
