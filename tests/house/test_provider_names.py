@@ -35,7 +35,7 @@ EXCEPTIONS = {
     "codec/overflow.py": "who says an overflow in these words, for the documentation",
     "codec/wires/chat/rules.py": "families of models",
     # the vocabulary of another program, or of this one's command line
-    "importers/opencode_parts.py": "which of OpenCode's providers are gateways there",
+    "importers/opencode.py": "which of OpenCode's providers are gateways there",
     "importers/pi.py": "pi's own names of APIs",
     "importers/gemini_cli.py": "the role of the model in the log",
     "cli/demo.py": "names of simulators",

@@ -8,7 +8,7 @@ import pytest
 from tests.importers.folding import FIXTURES, Folded
 from ullage.errors import NotASession, UnreadableInput
 from ullage.importers import find_sessions, read
-from ullage.importers.ullage_database import FILE, VERSION
+from ullage.importers.ullage import FILE, VERSION
 from ullage.store import opening, sqlite
 from ullage.store.sqlite import SqliteStore
 

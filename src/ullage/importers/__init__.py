@@ -1,9 +1,8 @@
 """Session logs of other programs, and plain JSON, as events: lines in, events out; one file a format."""
 
 from ullage.importers.detect import read, reader_for
-from ullage.importers.imported import ImportedSession, Skipped
 from ullage.importers.places import Found, FoundSession, Looked, find_sessions, glance
-from ullage.importers.reader import Reader
+from ullage.importers.reader import ImportedSession, Reader, Skipped
 
 __all__ = [
     "Found",

@@ -10,6 +10,8 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -74,6 +76,14 @@ def _why(problem: Exception) -> str:
     if "interrupted" in said:
         return "its queries do not end"
     return f"it holds a value of more than {DATABASE_CELL_BYTES >> 20} MB" if "too big" in said else said
+
+
+@cache
+def queries(file: str) -> dict[str, str]:
+    """The statements of an SQL file of this package by their names: ``-- name: …`` begins each."""
+    text = files("ullage.importers").joinpath(file).read_text()
+    pieces = (piece.partition("\n") for piece in text.split("-- name: ")[1:])
+    return {name.strip(): query for name, _, query in pieces}
 
 
 def as_text(value: object) -> object:

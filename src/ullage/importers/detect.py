@@ -14,22 +14,20 @@ from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.importers.claude_code import recognise as recognise_claude_code
 from ullage.importers.codex import CodexReader
 from ullage.importers.codex import recognise as recognise_codex
-from ullage.importers.documents import read_document
-from ullage.importers.fields import Unusable, decode_line
+from ullage.importers.fields import Unusable, decode_line, read_document
 from ullage.importers.gemini_cli import GeminiCliReader
 from ullage.importers.gemini_cli import recognise as recognise_gemini_cli
-from ullage.importers.imported import ImportedSession
-from ullage.importers.opencode_storage import read_database, read_session_file, stored_in_directory
+from ullage.importers.opencode import OpenCodeReader
+from ullage.importers.opencode_storage import read_beside, read_database, stored_in_directory
 from ullage.importers.opencode_storage import recognise as recognise_opencode
 from ullage.importers.pi import PiReader
 from ullage.importers.pi import recognise as recognise_pi
 from ullage.importers.plain import PlainReader
 from ullage.importers.plain import recognise as recognise_plain
-from ullage.importers.reader import Reader
+from ullage.importers.reader import ImportedSession, Reader
 from ullage.importers.regular import lines_of, open_log, open_regular, read_regular
-from ullage.importers.ullage import UllageReader
+from ullage.importers.ullage import UllageReader, is_own_database, read_own_database
 from ullage.importers.ullage import recognise as recognise_ullage
-from ullage.importers.ullage_database import is_own_database, read_own_database
 
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
@@ -43,7 +41,7 @@ class Format(NamedTuple):
 
     name: str
     recognise: Callable[[list[object]], str]
-    reader: type[Reader] | None
+    reader: type[Reader]
 
 
 FORMATS = (
@@ -52,7 +50,7 @@ FORMATS = (
     Format("codex", recognise_codex, CodexReader),
     Format("pi", recognise_pi, PiReader),
     Format("gemini-cli", recognise_gemini_cli, GeminiCliReader),
-    Format("opencode", recognise_opencode, None),
+    Format("opencode", recognise_opencode, OpenCodeReader),
     Format("plain", recognise_plain, PlainReader),
 )
 """In the order they are tried: formats that name themselves first, plain JSON last."""
@@ -104,7 +102,7 @@ def reader_for(path: str | Path) -> Reader:
     where = Path(path)
     sample = _sample(where)
     chosen, tried = _recognise(sample)
-    if chosen is None or chosen.reader is None:
+    if chosen is None or chosen.reader is OpenCodeReader:  # whose messages are files of their own
         raise NotASession(str(where), tried)
     return chosen.reader(where.stem)
 
@@ -122,7 +120,7 @@ def _read_directory(where: Path, session: str) -> ImportedSession:
         missed = FormatMiss("opencode", "a directory without opencode.db and without storage/session/*/*.json")
         raise NotASession(f"The directory {where}", (missed,))
     newest = max(stored, key=lambda each: each[1].updated)
-    return read_session_file(newest[0])
+    return read(newest[0])
 
 
 def _head(where: Path) -> bytes:
@@ -134,23 +132,21 @@ def _head(where: Path) -> bytes:
 
 
 def _read_text(where: Path, head: bytes) -> ImportedSession:
-    sample = _sample(where)
-    chosen, tried = _recognise(sample)
-    if chosen is not None and chosen.reader is not None:
-        return _read_lines(where, chosen.reader)
-    if chosen is not None:
-        return read_session_file(where)
-    return _read_document(where, head, tried)
+    chosen, tried = _recognise(_sample(where))
+    if chosen is None:
+        return _read_document(where, head, tried)
+    reader = chosen.reader(where.stem)
+    return _read_to_end(reader, where, _feed(reader, where))
 
 
-def _read_lines(where: Path, kind: type[Reader]) -> ImportedSession:
-    reader = kind(where.stem)
-    events = _feed(reader, where)
+def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSession:
+    """What was read, with what stands in other files beside the log."""
     if isinstance(reader, ClaudeCodeReader):
         for child in subagent_logs(where, reader.rows.session):
             reader.feed_subagent(_lines(child))
-    events += reader.settle()
-    return reader.imported(events, str(where))
+    elif isinstance(reader, OpenCodeReader):
+        read_beside(where, reader)
+    return reader.imported([*events, *reader.settle()], str(where))
 
 
 def _feed(reader: Reader, where: Path) -> list[Event]:
@@ -182,17 +178,19 @@ def _read_document(where: Path, head: bytes, tried: tuple[FormatMiss, ...]) -> I
     chosen, tried = _recognise([document.value])
     if chosen is None:
         raise NotASession(str(where), tried)
-    if chosen.reader is None:
-        return read_session_file(where)
     reader = chosen.reader(where.stem)
     reader.lines = 1
     if document.torn:
+        if isinstance(reader, OpenCodeReader):
+            raise UnreadableInput(
+                f"{where} can't be read as JSON: it is the session's own file, nothing is known without it."
+            )
         reader.skip("torn: the end of the file is missing")
     try:
         reader.accept(document.value)
     except Unusable as why:
         reader.skip(str(why))
-    return reader.imported(reader.settle(), str(where))
+    return _read_to_end(reader, where, [])
 
 
 def _sample(where: Path) -> list[object]:

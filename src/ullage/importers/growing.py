@@ -19,8 +19,7 @@ from ullage.events import Event
 from ullage.importers.branching import branched
 from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.importers.detect import SAMPLE_BYTES, SAMPLE_LINES, read, reader_for
-from ullage.importers.imported import ImportedSession
-from ullage.importers.reader import Reader
+from ullage.importers.reader import ImportedSession, Reader
 from ullage.importers.regular import PIECE_BYTES, lines_of, open_regular
 
 TAIL_BYTES: Final = 256

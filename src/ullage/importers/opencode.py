@@ -8,21 +8,30 @@ one message each. Totals of a session and of its messages are spend: a call's us
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
 
 import ullage.importers.fields as f
 from ullage.codec.dialects import normalise
-from ullage.codec.parts import PartMaker
+from ullage.codec.parts import PartMaker, data_url
+from ullage.codec.wires import WIRES
 from ullage.events import Outcome, Purpose
 from ullage.importers.fields import JsonObject, Unusable
-from ullage.importers.imported import ImportedSession, SkippedLines
-from ullage.importers.opencode_parts import CallParts, answer_part, steps_of, tool_result, user_part, wire_of
 from ullage.importers.parts import CLEARED, LogNamer
-from ullage.importers.reader import TITLE_LENGTH
-from ullage.importers.rows import EventWriter
-from ullage.messages import Message, Part, Role, SystemBlock, TextPart, ToolResultPart, clean_text
+from ullage.importers.reader import Reader
+from ullage.messages import (
+    Message,
+    Part,
+    ResultContent,
+    Role,
+    SystemBlock,
+    TextPart,
+    ToolResultPart,
+    clean_text,
+)
+from ullage.models.providers import provider_named, vendors_of
 from ullage.usage import Usage
 
 _CHECKPOINT = (
@@ -33,18 +42,30 @@ _CHECKPOINT = (
 """What is sent around a summary by ``to-llm-message.ts``. Its length counts."""
 
 
-class OpenCodeSession:
-    """Writes the events of one session, message after message, in either of the two forms."""
+_GATEWAYS = frozenset({"opencode", "github-copilot", "vercel"})
+"""Providers that serve several vendors' models, each on its vendor's wire:
+``packages/opencode/src/provider/provider.ts``."""
+
+INTERRUPTED = "[Tool execution was interrupted]"
+
+
+@dataclass(frozen=True, slots=True)
+class CallParts:
+    """The parts of one model call within a message, and the part that ended it."""
+
+    parts: tuple[JsonObject, ...]
+    finish: JsonObject | None
+
+
+class OpenCodeReader(Reader):
+    """Reads one session: its own object, then message after message, in either of the two forms."""
 
     format: ClassVar[str] = "opencode"
 
-    def __init__(self, info: JsonObject) -> None:
-        self.info = info
-        self.rows = EventWriter(f.text(info, "id"), f"opencode {f.text(info, 'version')}".strip())
-        self.rows.cwd = f.text(info, "directory")
-        self.skips = SkippedLines()
-        self.count = 0
-        self.first_prompt = ""
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self.info: JsonObject = {}
+        """The session's own object."""
         self._compaction: JsonObject = {}
         """The part that asks for a compaction, and its message, until the summary comes."""
         self._asked_by = ""
@@ -52,11 +73,20 @@ class OpenCodeSession:
         """For each message of the log, the messages it became."""
         self._prunings: list[tuple[float, str]] = []
 
+    def read(self, entry: JsonObject) -> None:
+        """The session's own object, which no message precedes."""
+        self.info = entry
+        self.lines = 0  # it is no message
+        self.titles["program"] = f.text(entry, "title")
+        self.rows.session = f.text(entry, "id")
+        self.rows.program = f"opencode {f.text(entry, 'version')}".strip()
+        self.rows.cwd = f.text(entry, "directory")
+
     # -- messages with parts --
 
     def message(self, info: JsonObject, parts: list[JsonObject]) -> None:
         """One message with its parts, in order."""
-        self.count += 1
+        self.lines += 1
         rows = self.rows
         rows.at = f.seconds(f.mapping(info, "time").get("created")) or rows.at
         self._prune_until(rows.at)
@@ -160,7 +190,7 @@ class OpenCodeSession:
 
     def row(self, message: JsonObject) -> None:
         """One row of the newer form: its ``type`` says what it is."""
-        self.count += 1
+        self.lines += 1
         rows = self.rows
         rows.at = f.seconds(f.mapping(message, "time").get("created")) or rows.at
         match f.text(message, "type"):
@@ -241,32 +271,13 @@ class OpenCodeSession:
 
     # -- the end --
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """What the session says beside its messages: prunings not yet applied, a revert that stands."""
         self._prune_until(float("inf"))
         reverted = f.text(f.mapping(self.info, "revert"), "messageID")
         names = list(self._ids)
         if reverted in self._ids:
             self.rows.rewind_to_last([made for name in names[: names.index(reverted)] for made in self._ids[name]])
-
-    def prompted(self, text: str) -> None:
-        if not self.first_prompt and text.strip():
-            self.first_prompt = " ".join(text.split())[:TITLE_LENGTH]
-
-    def imported(self, path: str, other_sessions: int = 0) -> ImportedSession:
-        return ImportedSession(
-            format=self.format,
-            session=self.rows.session,
-            title=f.text(self.info, "title") or self.first_prompt,
-            cwd=self.rows.cwd,
-            program=self.rows.program,
-            path=path,
-            events=tuple(self.rows.take(final=True)),
-            lines=self.count,
-            skipped=tuple(self.skips.listed),
-            reasons=tuple(self.skips.reasons.most_common()),
-            other_sessions=other_sessions,
-        )
 
     # -- inside --
 
@@ -294,3 +305,122 @@ class OpenCodeSession:
         if due:
             self._prunings = [each for each in self._prunings if each[0] > moment]
             self.rows.prune(due, notice=CLEARED, reason="opencode")
+
+
+# -- parts: what is sent of each, in either form of the log --
+
+
+def wire_of(provider: str, model: str) -> str:
+    """The wire a model is asked on; a gateway speaks that of the model's vendor."""
+    served_by = provider_named(provider)
+    if served_by.name in _GATEWAYS:
+        vendor = next(vendors_of(model.rpartition("/")[2]), served_by)
+        return vendor.wire if vendor.wire in WIRES else "chat"
+    if served_by.wire in WIRES and served_by.wire != "chat" and model.startswith("claude"):
+        return "messages"
+    return served_by.wire or "chat"
+
+
+def steps_of(parts: list[JsonObject]) -> list[CallParts]:
+    steps: list[CallParts] = []
+    current: list[JsonObject] = []
+    for part in parts:
+        kind = f.text(part, "type")
+        if kind == "step-finish":
+            steps.append(CallParts(tuple(current), part))
+            current = []
+        elif kind != "step-start":
+            current.append(part)
+    if current or not steps:
+        steps.append(CallParts(tuple(current), None))
+    return steps
+
+
+def user_part(make: PartMaker, part: JsonObject) -> Part | None:
+    """What a user's part sends. Text files are sent as text parts of their own, so the file itself is not."""
+    match f.text(part, "type"):
+        case "text" if part.get("ignored") is not True:
+            return make.text(f.text(part, "text"))
+        case "file" if f.text(part, "mime") not in ("text/plain", "application/x-directory"):
+            return _file(make, part)
+        case "subtask":
+            return make.text("The following tool was executed by the user")
+        case _:
+            return None
+
+
+def _file(make: PartMaker, part: JsonObject) -> ResultContent:
+    url = f.text(part, "url")
+    mime, data = data_url(url)
+    name = f.text(part, "filename")
+    return make.media(f.text(part, "mime") or mime, data=data, url="" if data else url, name=name)
+
+
+def answer_part(make: PartMaker, part: JsonObject) -> Part | None:
+    """What an answer's part sends back, in either form of the log."""
+    state = f.mapping(part, "state")
+    opaque = _opaque(part)
+    match f.text(part, "type"):
+        case "text":
+            return make.text(f.text(part, "text"), opaque)
+        case "reasoning":
+            reasoning = make.reasoning(f.text(part, "text"), opaque)
+            return msgspec.structs.replace(reasoning, opaque_size=_opaque_size(opaque))
+        case "tool":
+            call_id = f.text(part, "callID") or f.text(part, "id")
+            call = make.call(call_id, f.text(part, "tool") or f.text(part, "name"), state.get("input"), opaque)
+            return msgspec.structs.replace(call, opaque_size=_opaque_size(opaque))
+        case _:
+            return None
+
+
+def _opaque(part: JsonObject) -> JsonObject:
+    """What the provider wants back with a part: signatures, item ids, encrypted content."""
+    names = ("metadata", "providerMetadata", "native", "providerState", "provider")
+    held = {name: part[name] for name in names if isinstance(part.get(name), dict) and part[name]}
+    if isinstance(part.get("state"), dict) and f.text(part, "type") != "tool":
+        held["state"] = part["state"]
+    return held
+
+
+def _opaque_size(value: object, key: str = "") -> int:
+    if isinstance(value, str):
+        name = key.lower()
+        return len(value) if any(mark in name for mark in ("signature", "encrypted", "redacted")) else 0
+    if isinstance(value, dict):
+        return sum(_opaque_size(each, name) for name, each in value.items())
+    return sum(_opaque_size(each, key) for each in value) if isinstance(value, list) else 0
+
+
+def tool_result(make: PartMaker, part: JsonObject) -> ToolResultPart:
+    """The result of a tool, as it is sent: an unfinished one is reported as interrupted."""
+    state = f.mapping(part, "state")
+    status = f.text(state, "status")
+    content: list[ResultContent] = []
+    if status == "completed":
+        content = [make.text(f.text(state, "output"))] if "output" in state else []
+        content += [_row_content(make, piece) for piece in f.objects(state, "content")]
+        content += [_file(make, each) for each in f.objects(state, "attachments")]
+    elif status == "error":
+        metadata = f.mapping(state, "metadata")
+        kept = f.text(metadata, "output") if metadata.get("interrupted") is True else ""
+        said = f.text(state, "error") or f.text(f.mapping(state, "error"), "message")
+        content = [make.text(kept or said), *(_row_content(make, piece) for piece in f.objects(state, "content"))]
+    else:
+        content = [make.text(INTERRUPTED)]
+    return make.result(
+        f.text(part, "callID") or f.text(part, "id"),
+        content,
+        name=f.text(part, "tool") or f.text(part, "name"),
+        is_error=status != "completed",
+    )
+
+
+def _row_content(make: PartMaker, piece: JsonObject) -> ResultContent:
+    if f.text(piece, "type") == "text":
+        return make.text(f.text(piece, "text"))
+    url = f.text(piece, "url") or f.text(piece, "uri")
+    mime, data = data_url(url)
+    return make.media(
+        f.text(piece, "mime") or mime, data=data or f.text(piece, "data"), url=url, name=f.text(piece, "name")
+    )

@@ -8,8 +8,6 @@ Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/storage/s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,10 @@ import ullage.importers.fields as f
 from ullage.codec.dialects import normalise
 from ullage.envelope import DATABASE_CELL_BYTES
 from ullage.errors import FormatMiss, NotASession, UnreadableInput
-from ullage.importers.database import Database, StoredSession, as_text, open_database
+from ullage.importers.database import Database, StoredSession, as_text, open_database, queries
 from ullage.importers.fields import JsonObject, Unusable, decode_line
-from ullage.importers.imported import ImportedSession
-from ullage.importers.opencode import OpenCodeSession
+from ullage.importers.opencode import OpenCodeReader
+from ullage.importers.reader import ImportedSession
 from ullage.importers.regular import read_regular
 from ullage.messages import SystemBlock, clean_text
 
@@ -30,19 +28,10 @@ DatabaseRow = dict[str, Any]
 # -- a directory of JSON files --
 
 
-def read_session_file(path: Path) -> ImportedSession:
-    """The session of a file ``storage/session/<project>/<id>.json``, its messages and parts beside it.
-
-    Raises ``UnreadableInput`` when the session's own file can't be read.
-    """
-    info = _load(path)
-    if info is None:
-        raise UnreadableInput(
-            f"{path} can't be read as JSON: it is the session's own file, nothing is known without it."
-        )
+def read_beside(path: Path, session: OpenCodeReader) -> None:
+    """The messages and parts of a session, which are files beside its own, ``storage/session/<project>/<id>.json``."""
     storage = path.parents[2] if len(path.parents) > 2 else path.parent
-    session = OpenCodeSession(info)
-    name = f.text(info, "id")
+    name = session.rows.session
     for message_file in sorted((storage / "message" / name).glob("*.json")):
         message = _load(message_file)
         if message is None:
@@ -58,8 +47,6 @@ def read_session_file(path: Path) -> ImportedSession:
         _add(session, message, parts)
     for child in _children_of(path, name):
         _spend(session, child, _finished_steps(storage, child))
-    session.finish()
-    return session.imported(str(path))
 
 
 def stored_in_directory(storage: Path) -> list[tuple[Path, StoredSession]]:
@@ -118,17 +105,9 @@ def stored_in_database(path: Path) -> list[StoredSession]:
     return sorted(found, key=lambda each: each.updated, reverse=True)
 
 
-@cache
-def _queries() -> dict[str, str]:
-    """The statements of ``opencode.sql`` by their names."""
-    text = files("ullage.importers").joinpath("opencode.sql").read_text()
-    named = (piece.partition("\n") for piece in text.split("-- name: ")[1:])
-    return {name.strip(): query for name, _, query in named}
-
-
 def _select(database: Database, query: str, *values: str) -> Iterator[DatabaseRow]:
     """The rows of a named query, one after the other. Raises ``sqlite3.Error``."""
-    for row in database.rows(_queries()[query], *values):
+    for row in database.rows(queries("opencode.sql")[query], *values):
         yield {name: as_text(value) for name, value in row.items()}
 
 
@@ -143,7 +122,8 @@ def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
     if not chosen:
         what = f"no session {wanted}" if wanted else "no session at all"
         raise NotASession(str(path), (FormatMiss("opencode", f"a database with {what} in it"),))
-    session = OpenCodeSession(_info(chosen[0]))
+    session = OpenCodeReader()
+    session.read(_info(chosen[0]))
     name = session.rows.session
     if "session_context_epoch" in tables:
         baselines = [f.text(row, "baseline") for row in _select(database, "baseline", name)]
@@ -155,8 +135,7 @@ def _read(database: Database, path: Path, wanted: str) -> ImportedSession:
     children = [f.text(row, "id") for row in rows if row.get("parent_id") == name] if "part" in tables else []
     for child in children:
         _spend(session, child, _child_steps(database, child))
-    session.finish()
-    return session.imported(str(path), other_sessions=len(heads) - 1)
+    return session.imported(session.settle(), str(path), len(heads) - 1)
 
 
 def _updated(row: DatabaseRow) -> float:
@@ -192,7 +171,7 @@ def _newer_form(database: Database, tables: set[str], session: str) -> bool:
     return newest.get("session_message", 0) > newest.get("message", 0)
 
 
-def _read_messages(database: Database, session: OpenCodeSession) -> None:
+def _read_messages(database: Database, session: OpenCodeReader) -> None:
     parts: dict[str, list[JsonObject]] = {}
     for row in _select(database, "parts", session.rows.session):
         data = _value(row.get("data"))
@@ -208,7 +187,7 @@ def _read_messages(database: Database, session: OpenCodeSession) -> None:
             session.skips.add(0, "torn: a message that is no complete JSON")
 
 
-def _read_rows(database: Database, session: OpenCodeSession) -> None:
+def _read_rows(database: Database, session: OpenCodeReader) -> None:
     for row in _select(database, "rows", session.rows.session):
         data = _value(row.get("data"))
         try:
@@ -216,7 +195,7 @@ def _read_rows(database: Database, session: OpenCodeSession) -> None:
                 raise Unusable("torn: a message that is no complete JSON")
             session.row({**data, "id": row.get("id"), "type": row.get("type")})
         except Unusable as why:
-            session.skips.add(session.count, str(why))
+            session.skip(str(why))
 
 
 def _child_steps(database: Database, session: str) -> Iterator[tuple[JsonObject, JsonObject]]:
@@ -230,14 +209,14 @@ def _child_steps(database: Database, session: str) -> Iterator[tuple[JsonObject,
 # -- both --
 
 
-def _add(session: OpenCodeSession, message: JsonObject, parts: list[JsonObject]) -> None:
+def _add(session: OpenCodeReader, message: JsonObject, parts: list[JsonObject]) -> None:
     try:
         session.message(message, parts)
     except Unusable as why:
-        session.skips.add(session.count, str(why))
+        session.skip(str(why))
 
 
-def _spend(session: OpenCodeSession, child: str, steps: Iterator[tuple[JsonObject, JsonObject]]) -> None:
+def _spend(session: OpenCodeReader, child: str, steps: Iterator[tuple[JsonObject, JsonObject]]) -> None:
     """The calls of a subagent: spend of this session, never in its window."""
     for number, (message, step) in enumerate(steps):
         usage = normalise("opencode-v1", f.mapping(step, "tokens"))

@@ -13,7 +13,7 @@ from ullage.errors import InputError
 from ullage.importers.detect import read, reader_for
 from ullage.importers.opencode_storage import stored_in_database, stored_in_directory
 from ullage.importers.regular import lines_of, open_regular, pass_over_line
-from ullage.importers.ullage_database import FILE, own_sessions
+from ullage.importers.ullage import FILE, own_sessions
 
 HEAD_LINES = 200
 TAIL_BYTES = 65_536
