@@ -1,4 +1,4 @@
-"""Carries out ``CallModel``: one request out, its answer stored as it comes, both ends in the ledger."""
+"""Carries out ``CallModel``: sends one request, stores its answer as it streams, and records start and end."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from ullage.wire.call import Retries, Retrying, stream
 from ullage.wire.discovery import limits
 
 DROP_WAIT_S: Final = 0.5
-"""Seconds before an answer that broke off is asked for again; doubled each time, as ``wire.call.Retries`` does."""
+"""Seconds before a call whose answer broke off is repeated; doubled each time, as in ``wire.call.Retries``."""
 
 _LONGEST_WAIT_S: Final = 8.0
 
 LIMITS_S: Final = 3.0
-"""Seconds an endpoint has to say how large its window is."""
+"""The time limit for asking an endpoint for its limits, in seconds."""
 
 
 async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
-    """One call to its end. What the provider does becomes events; raises only for the store and for hooks.
+    """Make one call. Errors of the provider become events; raises only errors of the store and of hooks.
 
-    Cancelling is safe anywhere: what streamed is stored as a draft, and the call stays open in the ledger for whoever
-    settles it.
+    Cancelling is safe at any point: streamed text is stored as a draft, and the call stays open in the ledger until
+    the driver settles it.
     """
     ledger = runtime.ledger
     if drops := ledger.loop.drops:
@@ -100,58 +100,59 @@ async def call_model(runtime: SessionRuntime, step: CallModel) -> None:
 
 
 def lacks_limits(runtime: SessionRuntime) -> bool:
-    """Whether the model's window or its largest output is known to nobody, and its endpoint has not been asked."""
+    """Whether the model's window or largest output is unknown, and its endpoint has not been asked."""
     meter = runtime.ledger.meter
     is_known = runtime.reading.window.tokens is not None and meter.limits.max_output is not None
     return not is_known and runtime.asked_limits != meter._fold.model
 
 
 async def learn_limits(runtime: SessionRuntime) -> None:
-    """Ask the endpoint for the model's limits, once a model. What it does not say stays unknown.
-
-    Cancelled, it has not asked: the next call does.
-    """
+    """Ask the endpoint for the model's limits, once for each model. After a cancel the next call asks again."""
     model = runtime.ledger.meter._fold.model
-    said = None
+    found = None
     with contextlib.suppress(ProviderError, TimeoutError):
         async with asyncio.timeout(LIMITS_S):
-            said = await limits(runtime.endpoint(), model, client=runtime.shared.client)
+            found = await limits(runtime.endpoint(), model, client=runtime.shared.client)
     runtime.asked_limits = model
-    if said is not None and (said.window is not None or said.max_output is not None):
-        learnt = LimitLearnt(
-            model=model, source="provider", window=said.window, input_cap=said.input_cap, max_output=said.max_output
-        )
-        await runtime.ledger.write([learnt])
+    if found is None or (found.window is None and found.max_output is None):
+        return
+    learnt = LimitLearnt(
+        model=model, source="provider", window=found.window, input_cap=found.input_cap, max_output=found.max_output
+    )
+    await runtime.ledger.write([learnt])
 
 
 def epoch_changed(runtime: SessionRuntime, request: Request, options: Options) -> list[Event]:
-    """A new epoch where the request does not extend the last one and nothing has said so; nothing otherwise.
+    """A new epoch if the request does not extend the last one and no event has announced it.
 
-    That is reasoning which the policy, or the model's wire, wants no more of from here on.
+    That happens when the policy, or the model's wire, leaves out reasoning that was sent before.
     """
     memory, meter = runtime.memory, runtime.ledger.meter
     if memory.started is None or memory.is_declared:
         return []
-    places = [message.id for message in meter.messages] if runtime.requests.history.last is None else []
     earlier = None
-    if memory.newest_sent in places:
-        sent = in_view(meter.messages[: places.index(memory.newest_sent) + 1])
-        earlier = meter.request(stream=request.stream, messages=sent)
+    if runtime.requests.history.last is None:
+        places = [message.id for message in meter.messages]
+        if memory.newest_sent in places:
+            sent = in_view(meter.messages[: places.index(memory.newest_sent) + 1])
+            earlier = meter.request(stream=request.stream, messages=sent)
     try:
         endpoint = runtime.endpoint()
     except ProviderError:
-        return []  # the call itself will say so
+        return []  # the call itself will fail with this error
     changes_earlier = runtime.requests.changes_earlier(request, endpoint, earlier, policy=meter.policy, options=options)
     return [runtime.new_epoch("reasoning")] if changes_earlier else []
 
 
 def asked_output(runtime: SessionRuntime) -> int | None:
-    """The most output a call asks for of itself; ``None`` where the wire need not say and nobody did."""
+    """The largest output that a call asks for; ``None`` if it is not set and the wire does not require one."""
     meter, asked = runtime.ledger.meter, runtime.settings.max_output
     if asked is None:
         asked = default_output(meter._fold.wire)
     most = meter.limits.max_output
-    return asked if asked is None or most is None else min(asked, most.tokens)
+    if asked is None or most is None:
+        return asked
+    return min(asked, most.tokens)
 
 
 async def _stream(runtime: SessionRuntime, request: Request, call: str, options: Options) -> Answer:
@@ -195,7 +196,7 @@ async def _stream(runtime: SessionRuntime, request: Request, call: str, options:
 
 
 def ended(call: str, answer: Answer) -> list[Event]:
-    """A call that gave an answer, whole or not. One that failed after it had begun broke off like a lost connection."""
+    """The events for an answer, complete or not. One that failed after its start counts as a lost connection."""
     outcome = "dropped" if answer.outcome == "failed" else answer.outcome
     message = answer.message
     if overflowed(answer) is not None:
@@ -218,7 +219,7 @@ def ended(call: str, answer: Answer) -> list[Event]:
 
 
 def failed(call: str, problem: ProviderError, runtime: SessionRuntime) -> list[Event]:
-    """A call that gave nothing, and the limit its error may name."""
+    """The events for a call without an answer, and for a limit that its error names."""
     kind = next((one.__name__ for one in type(problem).__mro__ if one.__name__ in OVERFLOWS), type(problem).__name__)
     counted = problem.count if isinstance(problem, Overflow) else None
     events: list[Event] = [CallEnded(call=call, outcome="failed", error=str(problem), error_kind=kind, counted=counted)]
@@ -236,7 +237,7 @@ def failed(call: str, problem: ProviderError, runtime: SessionRuntime) -> list[E
 
 
 async def load_media(runtime: SessionRuntime) -> None:
-    """Load the bytes of images and files that came into view. One that the store does not have is sent as a note."""
+    """Load the bytes of images and files that are new in view. Missing bytes are sent as a note."""
     if runtime.wanted is None:
         runtime.wanted = [source for message in runtime.ledger.meter.messages for source in sources_of(message)]
     while runtime.wanted:
@@ -249,7 +250,7 @@ async def load_media(runtime: SessionRuntime) -> None:
 
 
 def what_was_learnt(runtime: SessionRuntime, call: str) -> list[Event]:
-    """How the call's estimate fared, for the ledger; nothing where the provider reported no usable input."""
+    """The error of the call's estimate, as an event; nothing if the provider reported no usable input."""
     fold = runtime.ledger.meter._fold
     last = fold.track.last
     if last is None or last.call != call or last.actual is None or last.error is None:

@@ -1,4 +1,4 @@
-"""Sessions made of others: forks, and imports of exported files. Both are at rest, and bring no authority with them."""
+"""Forks and imports of sessions. Both are at rest, without the settings that need the operator's authority."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ullage.store.export import Taken, import_file
 from ullage.store.store import Store
 
 KEPT_IN_A_FORK: Final = (authority.TOOLS, authority.BUDGET, authority.SANDBOX)
-"""Settings that can only take something away from a session: a fork of the user's own session is held to them too."""
+"""Settings that can only restrict a session: a fork of the user's own session keeps them."""
 
 NARROWED: Final = ("params", "models", "instructions")
 """Settings of which a copy keeps the harmless part."""
 
 
 class Fork(NamedTuple):
-    """A copy that was made. ``dropped`` names, for a person, what it does not have."""
+    """The fork's id. ``dropped`` tells a person what the fork does not have."""
 
     session: str
     dropped: tuple[str, ...]
 
 
 async def fork(store: Store, origin: str, session: str = "", *, through: int | None = None) -> Fork:
-    """A new session with another's events, up to ``through`` or all there are. Raises as ``Store.fork`` does."""
+    """A new session with the events of ``origin``, up to ``through`` or all of them. Raises as ``Store.fork`` does."""
     name = session or new_session_id()
     last = (await store.about(origin)).seq if through is None else through
     added = await store.fork(origin, name, through=last, keep=kept_in_fork)
@@ -41,14 +41,14 @@ async def fork(store: Store, origin: str, session: str = "", *, through: int | N
 
 
 async def imported(store: Store, path: Path, session: str = "") -> Taken:
-    """A new session of an exported file. Raises as ``import_file`` does."""
+    """A new session from an exported file. Raises as ``import_file`` does."""
     return await import_file(store, path, session, keep=harmless)
 
 
 def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """What a copy keeps of a session's own settings: none that belongs to the operator.
+    """The settings that a copy keeps: those that need no authority of the operator, and harmless parts of others.
 
-    Of those that are harmless in part it keeps that part, and nothing that can't be read.
+    Unreadable values are left out.
     """
     kept: dict[str, object] = {}
     for name, (value, read) in _readable(settings).items():
@@ -62,13 +62,15 @@ def harmless(settings: Mapping[str, object]) -> Mapping[str, object]:
 
 def kept_in_fork(settings: Mapping[str, object]) -> Mapping[str, object]:
     """The same with tools, budgets and sandbox: in the user's own store they can only narrow the operator's."""
-    readable = _readable(settings)
-    narrowing = {name: value for name, (value, _) in readable.items() if meaning_of(name).who in KEPT_IN_A_FORK}
-    return {**harmless(settings), **narrowing}
+    kept = dict(harmless(settings))
+    for name, (value, _) in _readable(settings).items():
+        if meaning_of(name).who in KEPT_IN_A_FORK:
+            kept[name] = value
+    return kept
 
 
 def _readable(settings: Mapping[str, object]) -> dict[str, tuple[object, Any]]:
-    """Each setting that there is and whose value can be read: the value as it is stored, and as it is read."""
+    """The known settings with a readable value: the value as stored, and as read."""
     found: dict[str, tuple[object, Any]] = {}
     for name, value in settings.items():
         if name in KEYS:

@@ -1,4 +1,4 @@
-"""The session's next request: what was added since the last one, and what had to be repaired in it."""
+"""The requests of a session: each is made from the last one and the messages added since."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ullage.wire.endpoints import Endpoint
 
 
 class SessionRequests:
-    """One session's requests in turn."""
+    """The last request of a session, and what has changed in the view since."""
 
     def __init__(self) -> None:
         self.history = History()
-        self._added: list[Message] | None = None  # None where the next request does not simply extend the last
+        self._added: list[Message] | None = None  # None if the next request does not just extend the last one
         self._repaired: frozenset[tuple[str, str, str]] = frozenset()
 
     def note(self, event: Event) -> None:
-        """Take in what an event does to the view."""
+        """Note how an event changes the view."""
         match event:
             case MessageAdded():
                 if self._added is not None:
@@ -39,18 +39,20 @@ class SessionRequests:
                 self._added = None
 
     def messages(self, meter: Meter) -> tuple[Message, ...]:
-        """The messages in view as they go out, at the cost of those that were added since the last request."""
+        """The messages of the next request. The work is that of the messages added since the last one."""
         added, history = self._added, self.history
         if added is not None and len(meter) == history.count + len(added):
             return history.extended(in_view(added))
         return in_view(meter.messages)
 
     def settle(self) -> tuple[str, ...]:
-        """Take note that the request went out. What was repaired in it and not in the one before, in words."""
+        """Note that the request was sent. Returns descriptions of the repairs that the one before did not need."""
         self._added = []
         if self.history.last is None:
             return ()
-        repairs = {(each.kind, each.message, each.part): each.what for each in self.history.last.repaired.repairs}
+        repairs: dict[tuple[str, str, str], str] = {}
+        for repair in self.history.last.repaired.repairs:
+            repairs[repair.kind, repair.message, repair.part] = repair.what
         new = tuple(what for key, what in repairs.items() if key not in self._repaired)
         self._repaired = frozenset(repairs)
         return new
@@ -64,22 +66,20 @@ class SessionRequests:
         policy: ReasoningPolicy,
         options: Options,
     ) -> bool:
-        """Whether blocks that were sent before stand otherwise in this request, or not at all, for the same model.
+        """Whether this request changes or leaves out blocks that the same model was sent before.
 
-        ``earlier`` is the last request as the ledger has it, for the first one here: it is made again to be compared.
-        Raises ``InvalidRequest``.
+        ``earlier`` is the last request by the ledger, to compare the first request of this process with. Raises
+        ``InvalidRequest``.
         """
-        before: History = self.history
+        before = self.history
         if before.last is None and earlier is not None:
             before = History()
             prepare(earlier, endpoint, policy=policy, options=options, history=before)
         last = before.last
         now = prepare(request, endpoint, policy=policy, options=options, history=self.history)
-        if last is None or _place(last.repaired.request) != _place(now.repaired.request):
+        if last is None:
             return False
+        was, new = last.repaired.request, now.repaired.request
+        if (was.provider, was.wire, was.model) != (new.provider, new.wire, new.model):
+            return False  # another model has not seen any of it
         return not now.encoded.extends(last.encoded)
-
-
-def _place(request: Request) -> tuple[str, str, str]:
-    """Where it goes: to another place everything is new."""
-    return request.provider, request.wire, request.model

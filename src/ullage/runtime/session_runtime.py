@@ -1,4 +1,4 @@
-"""What carrying out a step needs: the session's ledger, its settings, its tools, and the way to its model."""
+"""The state of an open session: its ledger, settings, tools and endpoint, and what all sessions of an agent share."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ from ullage.wire.client import Client
 from ullage.wire.endpoints import Endpoint
 
 BLOB_SOURCE: Final = "kept:"
-"""How the source of a part begins whose bytes lie beside the session, under the handle that follows."""
+"""The prefix of a part's source whose bytes are stored beside the session, under the handle that follows."""
 
 
 @dataclass(slots=True, kw_only=True)
 class AgentRuntime:
-    """What all sessions of an agent use. Belongs to one event loop."""
+    """The resources that all sessions of an agent share. Belongs to one event loop."""
 
     store: Store
     client: Client
@@ -72,54 +72,56 @@ class AgentRuntime:
     settings: Settings
     """The agent's own settings: those of a session that sets nothing itself."""
     tools: Callable[[Settings], Mapping[str, AgentTool]]
-    """The tools of a session with these settings, by name; what MCP servers offer may change while it runs."""
+    """The tools of a session with these settings, by name; those of MCP servers may change while it runs."""
     system: Callable[[Settings], tuple[SystemBlock, ...]]
     """The system prompt with these settings, its instruction files read."""
     hooks: Sequence[Hook] = ()
     strategies: tuple[Strategy, ...] = STRATEGIES
     clock: Callable[[], float] = time.time
     yields: bool = False
-    """What a session sets itself wins over the arguments, within what the operator allows."""
+    """A session's own settings win over the arguments, within the operator's limits."""
     grants: ProjectGrants = field(default_factory=ProjectGrants)
-    """What the user allowed in advance in projects."""
+    """The grants of projects."""
     servers: Callable[[], Sequence[McpServer]] = tuple
-    """The MCP servers that the tools come from, and whether they can be used now."""
+    """The MCP servers of the tools."""
 
     def resolve(self, session: Mapping[str, object], *, changed: Collection[str] = ()) -> Resolved:
-        """The settings of a session that sets these itself, within the operator's. Raises ``SettingError``.
+        """The settings of a session with these own ones, within the operator's. Raises ``SettingError``.
 
-        ``changed`` names what was changed since the session was opened: there the arguments count no longer.
+        ``changed`` names those that were changed since the session was opened: they win over the arguments.
         """
         first = session.keys() if self.yields else changed
         return resolve(self.arguments, session, self.files, self.environment, session_first=first)
 
     def left_out(self, session: Mapping[str, object]) -> str:
-        """One sentence on what of a session's own settings does not count; empty where all of them do."""
+        """One sentence about own settings of a session that do not count; empty if all of them do."""
         return left_out(self.resolve(session))
 
     def commanded(
         self, changes: Mapping[str, object], own: Mapping[str, object] | None = None, *, changed: Collection[str] = ()
     ) -> Settings:
-        """The settings after a command that changes these in a session with ``own`` ones; ``None`` takes one back.
+        """The settings after a command that changes these in a session with ``own`` ones; ``None`` unsets one.
 
-        Raises ``SettingError`` for a value that can't be, and for one beyond what the operator allows.
+        Raises ``SettingError`` for an impossible value, and for one beyond the operator's.
         """
-        check_values({name: value for name, value in changes.items() if value is not None})
-        after = {name: value for name, value in {**(own or {}), **changes}.items() if value is not None}
+        values = {name: value for name, value in changes.items() if value is not None}
+        check_values(values)
+        kept = {name: value for name, value in (own or {}).items() if name not in changes}
+        after = {**kept, **values}
         resolved = self.resolve(after, changed={*changed, *changes})
         refuse_beyond(resolved, changes)
         return resolved.settings
 
 
 class ReadySummary(NamedTuple):
-    """A summary that was made ahead, and what it rests on."""
+    """A summary that was prepared in advance, and the messages that it summarises."""
 
     prefix: Prefix
     answer: SummaryAnswer
 
 
 class Served(NamedTuple):
-    """A model at its address. What one takes of images and bytes, another need not."""
+    """A model at its address: limits on images and bytes hold for it alone."""
 
     provider: str
     model: str
@@ -127,7 +129,7 @@ class Served(NamedTuple):
 
 
 class LastLook(NamedTuple):
-    """Whether a view, by its digest, was over what one request may hold under the limits met."""
+    """Whether a view, by its digest, exceeded the known limits of one request."""
 
     view: str
     served: Served
@@ -137,13 +139,13 @@ class LastLook(NamedTuple):
 
 @dataclass(slots=True)
 class Compactions:
-    """What one driver knows of its session's compactions and no event tells: work under way, and limits it has met."""
+    """State of a session's compactions that no event records: a prepared summary, and limits known from refusals."""
 
     strategies: tuple[Strategy, ...] = STRATEGIES
     prepared: ReadySummary | None = None
     preparing: asyncio.Task[None] | None = None
     met: dict[Served, RequestLimits] = field(default_factory=dict)
-    """Limits of images and bytes that refusals have taught."""
+    """Limits on images and bytes, known from refusals."""
     last_look: LastLook | None = None
 
 
@@ -185,14 +187,14 @@ class SessionRuntime:
     media: dict[str, bytes] = field(default_factory=dict)
     """Bytes of images and files that were in view, by their source."""
     usage_seen: Usage | None = None
-    """What the call under way has reported of its usage so far."""
+    """The usage that the current call has reported so far."""
     waits_to_retry: bool = False
-    """Whether the call under way was refused and is not asked for again yet: it has cost nothing."""
+    """Whether the current call was refused and waits for its next attempt: it has cost nothing."""
     requests: SessionRequests = field(default_factory=SessionRequests)
     wanted: list[str] | None = None
-    """Sources that came into view and whose bytes are to be loaded; ``None`` before the view was looked through."""
+    """Sources in view whose bytes are not loaded yet; ``None`` before the view was searched for them."""
     changed: set[str] = field(default_factory=set)
-    """Settings that were changed since the session was opened here."""
+    """Settings that were changed since this process opened the session."""
     learns: bool = False
     """Something was learnt about a model since the session was opened."""
     checkpointed: int = 0
@@ -200,7 +202,7 @@ class SessionRuntime:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def note(self, event: Event) -> None:
-        """Remember what later steps need of an event."""
+        """Note the parts of an event that later steps need."""
         self.memory = remember(self.memory, event)
         self.requests.note(event)
         self.learns = self.learns or isinstance(event, Calibrated)
@@ -210,7 +212,7 @@ class SessionRuntime:
             self.wanted += sources_of(event.message)
 
     def new_epoch(self, reason: str) -> EpochChanged:
-        """The event that says that the next request does not extend the last one, and what that costs the cache."""
+        """The event for a request that does not extend the last one: the provider's cache of the prefix is lost."""
         return EpochChanged(epoch=self.memory.epoch + 1, reason=reason, rewritten=self.reading.used.tokens)
 
     def resolve_settings(self) -> Resolved:
@@ -225,7 +227,7 @@ class SessionRuntime:
         return self.resolved.result
 
     def endpoint(self, settings: Settings | None = None) -> Endpoint:
-        """Where the session's model is reached, by these settings or the current ones; looked up once for each.
+        """The endpoint of the session's model, by these settings or the current ones. Looked up once for each.
 
         Raises ``BadKey``, ``SettingError``.
         """
@@ -239,23 +241,21 @@ class SessionRuntime:
         return self.settings.root or Path.cwd()
 
     def reading_events(self) -> list[ReadingTaken]:
-        """The reading as it is now, as an event; none where the last one recorded is the same."""
+        """The current reading as an event; none if it equals the last one recorded."""
         reading = self.reading
         if self.memory.taken is not None and self.memory.taken.snapshot == reading.snapshot_id:
             return []
-        settings = self.settings
-        return [
-            reading_event(
-                reading,
-                messages=len(self.ledger.meter),
-                last=self.memory.taken,
-                on=settings.near_limit,
-                off=settings.near_limit_off,
-            )
-        ]
+        event = reading_event(
+            reading,
+            messages=len(self.ledger.meter),
+            last=self.memory.taken,
+            on=self.settings.near_limit,
+            off=self.settings.near_limit_off,
+        )
+        return [event]
 
     async def record_reading(self) -> Reading:
-        """The reading every display shows and every decision uses, recorded if it is new."""
+        """The reading that is displayed and decided on, recorded if it is new."""
         events = self.reading_events()
         if events:
             await self.ledger.write(events)
@@ -266,15 +266,18 @@ class SessionRuntime:
         return self.ledger.meter.reading()
 
     def usage_of_cut(self, partial: Message | None) -> Usage | None:
-        """The usage of the call under way, which will report no more: as far as it said, the rest estimated.
+        """The usage of an interrupted call: as far as the provider reported it, with the rest estimated.
 
-        ``None`` where the provider has refused it so far.
+        ``None`` if the provider has refused the call so far.
         """
         if self.waits_to_retry:
             return None
         seen = self.usage_seen or Usage()
-        said = "" if partial is None else "".join(_written(part) for part in partial.parts)
-        output = max(seen.output or 0, round(counter_for("pretoken").count(said, "o200k")))
+        written = ""
+        if partial is not None:
+            written = "".join(_written(part) for part in partial.parts)
+        estimated_output = round(counter_for("pretoken").count(written, "o200k"))
+        output = max(seen.output or 0, estimated_output)
         if seen.input:
             return replace(seen, output=output, final=False, placeholder=True, flags=(*seen.flags, "output estimated"))
         started = self.memory.started
@@ -289,7 +292,7 @@ class SessionRuntime:
         )
 
     def usage_of_aside(self, call: str) -> Usage | None:
-        """The usage of a cut call that was not the conversation's own: its request as it was estimated, no answer."""
+        """The usage of an interrupted side call: its estimated request and no answer."""
         size = self.memory.asides.get(call)
         if size is None:
             return None
@@ -307,10 +310,11 @@ def _written(part: Part) -> str:
 
 
 def sources_of(message: Message) -> list[str]:
-    """The parts of a message whose bytes lie beside the session, by their source."""
+    """The sources of a message's images and files whose bytes are stored beside the session."""
     found: list[str] = []
     for part in message.parts:
-        for one in part.content if isinstance(part, ToolResultPart) else (part,):
-            if isinstance(one, ImagePart | FilePart) and one.source.startswith(BLOB_SOURCE):
-                found.append(one.source)
+        contents = part.content if isinstance(part, ToolResultPart) else (part,)
+        for content in contents:
+            if isinstance(content, ImagePart | FilePart) and content.source.startswith(BLOB_SOURCE):
+                found.append(content.source)
     return found
