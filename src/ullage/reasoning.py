@@ -127,7 +127,7 @@ def is_native(data: ModelPlace | None, asked: ModelPlace) -> bool:
 def is_foreign(data: ModelPlace | None, asked: ModelPlace) -> bool:
     """Whether another made this reasoning than the model asked could read it from: then it is never sent.
 
-    Where nobody says who made it (a log that keeps no opaque data), or who is asked, it is not taken to be foreign.
+    Where the maker is unknown (a log that keeps no opaque data), or the model asked, it is not taken to be foreign.
     """
     return data is not None and bool(asked.wire) and not is_native(data, asked)
 
@@ -272,10 +272,10 @@ class SentReasoning:
         self._seen: set[str] = set()
         self._is_begun = False
         self._last: frozenset[str] = frozenset()  # the reasoning of the last message that has any
-        self._last_is_forced = False  # whether it stands with calls in the last turn
-        self._is_open = False  # whether the last turn goes on with a tool loop
+        self._last_is_forced = False  # whether it is beside calls in the last turn
+        self._is_open = False  # whether the last turn has an open tool loop
         self._is_forced = False  # whether an open loop needs its reasoning, whatever the policy says
-        self._turn_has_any = False  # whether the last turn has reasoning that stands with calls
+        self._turn_has_any = False  # whether the last turn has reasoning beside calls
 
     def add(self, messages: Sequence[Message]) -> bool:
         """Take in the next messages; false where they change what is sent of earlier ones.
@@ -318,14 +318,14 @@ class SentReasoning:
 
 
 class ReasoningStep(NamedTuple):
-    """What one message is to the turns: whether it begins one, and whether a tool loop is open after it."""
+    """Whether a message begins a turn, and whether a tool loop is open after it."""
 
     begins: bool
     is_open: bool
 
 
 def step_of(*, is_answer: bool, has_text: bool, has_tools: bool, beside: bool, is_open: bool) -> ReasoningStep:
-    """What a message is to the turns, told from its content and from whether a tool loop was open before it.
+    """Whether a message begins a turn, and whether a tool loop is open after it.
 
     ``has_text``: a user's, as against a tool's results under the user's role. ``has_tools``: calls in an answer,
     results elsewhere. ``beside`` is the rule's: without it a user's text in an open loop does not end the turn.
@@ -337,7 +337,7 @@ def step_of(*, is_answer: bool, has_text: bool, has_tools: bool, beside: bool, i
 
 
 def step_in(message: Message, *, beside: bool, is_open: bool) -> ReasoningStep:
-    """The same told from the message itself."""
+    """The same, read from the message itself."""
     is_answer = message.role == "assistant"
     tools = ToolCallPart if is_answer else ToolResultPart
     return step_of(

@@ -76,18 +76,18 @@ class UsageSum(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
     def plus(self, usage: Usage | None) -> UsageSum:
         """This sum and one more call; ``None`` is a call that reported nothing."""
-        said = usage or Usage()
+        reported = usage or Usage()
         unsaid = dict(self.unsaid)
         for kind in KINDS:
-            if getattr(said, kind) is None:
+            if getattr(reported, kind) is None:
                 unsaid[kind] = unsaid.get(kind, 0) + 1
         return UsageSum(
             calls=self.calls + 1,
-            input=self.input + (said.input or 0),
-            output=self.output + (said.output or 0),
-            cache_read=self.cache_read + (said.cache_read or 0),
-            cache_write=self.cache_write + (said.cache_write or 0),
-            reasoning=self.reasoning + (said.reasoning or 0),
+            input=self.input + (reported.input or 0),
+            output=self.output + (reported.output or 0),
+            cache_read=self.cache_read + (reported.cache_read or 0),
+            cache_write=self.cache_write + (reported.cache_write or 0),
+            reasoning=self.reasoning + (reported.reasoning or 0),
             unsaid=unsaid,
         )
 

@@ -1,7 +1,7 @@
 """A checkpoint: the fold of a session as bytes, so that a long session opens without folding its ledger again.
 
 It holds every field of the fold's state that does not follow from others, packed by the type of the field; of each
-message where it stands in the ledger and what it was estimated to cost, and not its content.
+message its place in the ledger and its estimated cost, and not its content.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def put_contents(entries: Iterable[Entry], events: Sequence[Event]) -> None:
 
 
 def read_message(origin: ContentLocation, events: Mapping[int, Event]) -> Message:
-    """The message that stands there. Raises ``LedgerError`` where the events hold no such message."""
+    """The message at that place. Raises ``LedgerError`` where the events hold no such message."""
     message = _brought_by(events.get(origin.seq), origin.place)
     if message is None:
         raise LedgerError(f"Event {origin.seq} holds no message {origin.place}: this is not the checkpoint's ledger.")

@@ -1,4 +1,4 @@
-"""What a reading rests on: the last actual, and what came after it."""
+"""What a reading rests on: the last reported input, and what came after it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
 
     ``order`` is the newest view entry it covers. ``fixed``, ``reasoning`` and ``messages`` are what system and tools,
     earlier reasoning, and messages were estimated at then, so that later changes can be taken by difference.
-    ``label`` says why the number is weaker than an actual, ``spread`` by which share; both are empty for an actual.
+    ``label`` says why the number is weaker than a reported one, ``spread`` by which share; a reported one has neither.
     """
 
     call: str
@@ -122,7 +122,7 @@ class ForecastBasis(NamedTuple):
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that was started: what was in view and what was expected, to be compared with its actual."""
+    """A call that was started: what was in view and what was expected, to be compared with the reported input."""
 
     order: int
     fixed: float

@@ -125,7 +125,7 @@ class Forecaster:
         return cost._replace(added=added, tokens=added.tokens(self.family), parts=parts)
 
     def opening_message(self, message: Message, cost: MessageCost) -> float:
-        """What a message of that cost comes to in a first request. Additive over messages."""
+        """What a message of that cost adds to a first request. Additive over messages."""
         added, template = cost.added, self.template
         framed = template.message if added.users or message.role == "assistant" else 0.0
         wrapped = Added(results=added.results).wrapping(self.family)

@@ -69,7 +69,7 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     media_under: float = 0.0
     media_over: float = 0.0
     answer: float = 0.0
-    """The answer, where it was counted since its output said nothing."""
+    """The answer, where it was counted for lack of a usable output."""
     hidden: float = 0.0
     """Reasoning whose place in the next input rests on a rule."""
     results: int = 0

@@ -6,7 +6,7 @@
     meter.after(reading.call, answer.usage, answer.content)
     meter.should_compact()                        # the same number that is displayed
 
-No network, no files, no clock: all it does beside counting is to write two lines to the log at each actual.
+No network, no files, no clock: all it does beside counting is to write two lines to the log at each reported input.
 """
 
 from __future__ import annotations
@@ -61,19 +61,20 @@ EXCESS = "Back-calculated messages negative (-%d), estimates of the other rows a
 
 
 class Meter:
-    """What is in the window of one session, from its events or from the requests and usages of somebody's own loop.
+    """What is in the window of one session, from its events or from the requests and usages of an agent's loop.
 
-    ``model`` may name its provider (``anthropic:claude-haiku-4-5``), or one of ``endpoints``, a table of the user's own
-    (docs/settings.md). ``window`` is the user's word and wins over every other source; ``default_window`` is used where
-    nobody knows. ``reserve`` is kept for the answer. ``trigger`` is where compaction starts, a share of the window up
-    to 1 or tokens above; ``auto=False`` means never. ``calibration``
-    is what was learnt earlier, and ``meter.calibration`` what is known now.
+    ``model`` may name its provider (``anthropic:claude-haiku-4-5``), or one of ``endpoints``, the user's table of
+    endpoints (docs/settings.md). ``window`` overrides every other source; ``default_window`` is used where the window
+    is unknown. ``reserve`` is kept for the answer. ``trigger`` is the compaction threshold, a share of the window up to
+    1 or tokens above; ``auto=False`` means never. ``calibration`` is what was learnt earlier; ``meter.calibration`` is
+    what has been learnt by now.
 
     ``estimator`` is ``auto`` (a real tokenizer where ``ullage[bpe]`` is installed), ``bpe``, ``pretoken``, ``quarter``,
-    ``gemini-cli``, or a function from text to tokens; the last three are taken as they are. ``on_event`` is called with
-    every event that ``before`` and ``after`` make, after it was applied: together they are the session's ledger.
+    ``gemini-cli``, or a function from text to tokens; the numbers of the last three are used as they are. ``on_event``
+    is called with every event that ``before`` and ``after`` make, after it was applied: together they are the session's
+    ledger.
 
-    Not for sharing between threads. Raises ``SettingError`` for settings that can't be.
+    Not for sharing between threads. Raises ``SettingError`` for impossible settings.
     """
 
     def __init__(
@@ -171,7 +172,7 @@ class Meter:
     ) -> Reading:
         """The reading after a call has ended.
 
-        ``usage`` is what the provider reported (its own object, or ``None`` when it said nothing); ``output`` is the
+        ``usage`` is what the provider reported (its own object, or ``None`` when it reported none); ``output`` is the
         answer (its content, or a ``Message``), which may also simply come back in the next request. A failed call
         changes nothing but the spend.
         """
@@ -188,7 +189,7 @@ class Meter:
     # -- from events --
 
     def apply(self, event: Event) -> None:
-        """Take in one event of a session: O(its parts). Never raises for what a session may hold."""
+        """Apply one event of a session: O(its parts). Never raises for what a session may hold."""
         compared = self._fold.track.compared, self._fold.track.last
         self._fold.apply(event)
         if (self._fold.track.compared, self._fold.track.last) != compared:
@@ -251,7 +252,7 @@ class Meter:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Every main call so far: estimate, actual, and what happened before it."""
+        """Every main call so far: estimate, reported input, and what happened before it."""
         return tuple(self._fold.track.steps)
 
     @property
@@ -267,7 +268,7 @@ class Meter:
     def request(self, *, stream: bool = False, messages: tuple[Message, ...] | None = None) -> Request:
         """The next request as the events have it: model, system, tools, parameters and the messages in view.
 
-        Whoever has the messages already, in the order they go out, gives them: then they are not collected.
+        A caller that has the messages already, in the order of the request, gives them: then they are not collected.
         """
         fold = self._fold
         return Request(
@@ -359,7 +360,7 @@ class Meter:
             self._emit(MessageAdded(message=self._as_output(message)))
 
     def _is_edited(self, held: Message, sent: Message) -> bool:
-        """Whether the application sends the last call's answer back otherwise than it came."""
+        """Whether the application sends the last call's answer back in another form than it came in."""
         return self._fold.is_output(held) and held.role == sent.role
 
     def _replace(self, old: Message, new: Message) -> None:
@@ -390,7 +391,7 @@ class Meter:
                 self._emit(MessageAdded(message=self._as_output(message)))
 
     def _as_output(self, message: Message) -> Message:
-        """The answer of the last call may come back in the request only: then it is known by its place."""
+        """The answer of the last call may be in the next request only: then it is known by its place."""
         fold = self._fold
         if message.role != "assistant" or message.call or fold.anchor is None or fold.output is not None:
             return message
@@ -419,7 +420,7 @@ class Meter:
 
 
 def same_content(one: Message, other: Message) -> bool:
-    """Whether two messages say the same, whatever their ids."""
+    """Whether two messages have the same content, whatever their ids."""
     if one is other or (one.id == other.id and one == other):
         return True
     if one.role != other.role or len(one.parts) != len(other.parts):

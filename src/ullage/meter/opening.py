@@ -1,6 +1,6 @@
 """The first call: what its content costs, and how far an estimate may be off, when nothing is known but the request.
 
-Bounds are meant to hold the truth 95 times in 100. Half-widths stand beside what they are for: text, tools and an
+Bounds are meant to hold the truth 95 times in 100. Half-widths are listed by what they are for: text, tools and an
 answer's schema of one group of models, in tokens and as a share, once for a real tokenizer and once without. They were
 set on recorded first calls so that each group's coverage is between 92 and 98 % (``docs/accuracy-first-call.md``). What
 runs on the provider's side is the largest unknown: it may be billed once or with everything it read.
@@ -86,7 +86,7 @@ ESTIMATED: Final = {
 """Without a tokenizer."""
 
 UNKNOWN: Final = OpeningWidths(HalfWidth(12, 0.35), HalfWidth(120, 0.8), HalfWidth(60, 0.8))
-"""For models that nobody measured."""
+"""For models without measurements."""
 
 HISTORY: Final = HalfWidth(4, 0.1)
 """Tool results and calls of earlier turns (n=34)."""

@@ -28,7 +28,7 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """The model's context window in tokens, and who said so. ``None`` is unknown, and then nothing is guessed."""
+    """The model's context window in tokens, and its source. ``None`` is unknown: nothing is guessed."""
 
     tokens: int | None
     source: WindowSource
@@ -45,7 +45,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     children: tuple[Row, ...] = ()
     id: str = ""
-    """The message, part or tool this row stands for, where it stands for one."""
+    """The message, part or tool that the row is of, if it is of one."""
     low: int | None = None
     high: int | None = None
     summed: bool = True
@@ -55,7 +55,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
     """How ``used`` came about, in the terms of the formula. The terms sum to ``used.tokens``.
 
-    Without an earlier call ``last_input`` is ``None`` and everything stands in ``new``.
+    Without an earlier call ``last_input`` is ``None`` and everything is in ``new``.
     """
 
     last_input: int | None
@@ -68,11 +68,11 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     """Pruned, compacted, or reasoning of earlier calls that leaves. Zero or negative."""
     call: str = ""
     label: str = ""
-    """Why the number is weaker than usual, in words; empty when it rests on the last call's actual."""
+    """Why the number is weaker than usual, in words; empty when it rests on the last call's reported input."""
 
 
 class Accuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How the last estimate fared, and all of them. ``error`` is estimated - actual, in tokens."""
+    """The error of the last estimate, and of all. ``error`` is estimated - actual, in tokens."""
 
     estimated: int | None = None
     actual: int | None = None
@@ -82,7 +82,7 @@ class Accuracy(msgspec.Struct, frozen=True, kw_only=True):
     """Median of absolute errors, over ``calls`` calls."""
     calls: int = 0
     inside: int = 0
-    """For how many of them the actual lay inside the interval."""
+    """For how many of them the reported input was inside the interval."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):

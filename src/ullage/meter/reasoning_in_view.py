@@ -1,6 +1,6 @@
 """The reasoning in the window, and how much of it the next input counts.
 
-Amounts are tokens by message, reported where the provider said them and estimated where not. Which of them count is
+Amounts are tokens by message, as the provider reported them or, without a report, as estimated. Which of them count is
 the product of two rules: what the provider keeps and what the application sends (seed 004). A property test compares
 these sums with the same rules applied to all messages (``tests/reasoning_in_full.py``).
 """
@@ -29,7 +29,7 @@ class ReasoningInView:
     turn_rests: Counted = NOTHING_COUNTED
     """All of these in the current turn."""
     is_open: bool = False
-    """Whether the model goes on with a tool loop; else the current turn is over with the next request."""
+    """Whether a tool loop is open; otherwise the current turn ends with the next request."""
 
     def follow(self, step: ReasoningStep) -> None:
         """A message was added, and this is what it is to the turns."""

@@ -15,7 +15,7 @@ from ullage.meter.limits import Prices
 from ullage.usage import KINDS, Usage, UsageSum
 
 SpendCategory = Literal["main", "summary", "title", "count", "child", "other", "failed", "cancelled", "dropped"]
-"""What a call was for; a call that did not finish stands under how it ended instead, whatever it was for."""
+"""What a call was for; a call that did not finish is listed under its outcome instead, whatever it was for."""
 
 MILLION = 1_000_000
 
@@ -36,7 +36,7 @@ class Money(msgspec.Struct, frozen=True, kw_only=True):
     inexact: int = 0
 
     def plus(self, cost: Cost | None) -> Money:
-        """This sum and one more call; ``None`` is a call whose price nobody knows."""
+        """This sum and one more call; ``None`` is a call without a known price."""
         if cost is None:
             return msgspec.structs.replace(self, unpriced=self.unpriced + 1)
         return msgspec.structs.replace(
@@ -48,7 +48,7 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
     """All calls of a session, its summaries, titles, children and failures included, summed by kind per purpose.
 
     A sum counts what was reported; ``UsageSum.unsaid`` says how many calls did not report a kind. Server-side passes
-    that a provider bills beside a call (compaction, an advisor) stand under their own purpose.
+    that a provider bills beside a call (compaction, an advisor) have their own purpose.
     """
 
     by_purpose: dict[SpendCategory, UsageSum] = {}

@@ -22,8 +22,8 @@ from ullage.usage import Usage
 
 MUCH = 10_000
 DENSEST = 8.0
-"""Above so many estimated tokens of messages, with system prompt and tools known, an actual that is a multiple of the
-estimate is put down to the messages, up to this multiple: nothing hidden is that large. Below, up to twice."""
+"""Above so many estimated tokens of messages, with system prompt and tools known, a reported input that is a multiple
+of the estimate is put down to the messages, up to this multiple: nothing hidden is that large. Below, up to twice."""
 
 
 MOST_STEPS: Final = 1_024
@@ -49,7 +49,7 @@ class StepRatios:
     """Actual tokens for each estimated one."""
 
     def note(self, behind: int, through: int, *, estimated: float, actual: float) -> None:
-        """The messages behind one order and through another were estimated at so much and came to so much.
+        """Note the estimate and the reported tokens of the messages behind one order and through another.
 
         Steps come in order; what is not plausible is not kept.
         """
@@ -108,9 +108,9 @@ class State:
     """Tokens that may have changed unseen: history from before the log that a compaction may have taken with it,
     and the format of the answer, which some providers charge."""
     unlogged: float | None = None
-    """Tokens the first actual held beyond what the events explain."""
+    """Tokens that the first reported input held beyond what the events explain."""
     first_messages: float = 0.0
-    """What the messages of the first actual's request were estimated at."""
+    """The estimate of the messages of the first request whose input was reported."""
     step_ratios: StepRatios = field(default_factory=StepRatios)
     pending: dict[str, Pending] = field(default_factory=dict)
     usages: dict[str, Usage] = field(default_factory=dict)

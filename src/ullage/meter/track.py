@@ -1,4 +1,4 @@
-"""How the estimates fared: every call's estimate beside its actual."""
+"""Every call's estimate beside its reported input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False)
 
     @property
     def is_inside(self) -> bool:
-        """Whether the actual lay inside the interval of the estimate."""
+        """Whether the reported input was inside the interval of the estimate."""
         return self.actual is not None and self.low <= self.actual <= self.high
 
     @property

@@ -236,7 +236,7 @@ def _is_result(part: PartCost) -> bool:
 
 
 class ChangedEntry(NamedTuple):
-    """A message that got other content: its entry before, and the one that stands there since."""
+    """A message that got other content: its entry before, and the one that has replaced it."""
 
     before: Entry
     after: Entry

@@ -1,7 +1,7 @@
 """Counting tokens with a real tokenizer, where ``ullage[bpe]`` is installed.
 
 bpe-openai carries OpenAI's o200k and cl100k vocabularies. Only its compiled module is loaded: the package around it
-costs 0.8 s and 140 MB to import, the module alone 0.07 s. Vocabularies that nobody publishes (Claude's) are weighed
+costs 0.8 s and 140 MB to import, the module alone 0.07 s. Vocabularies that are not published (Claude's) are weighed
 sums over classes of o200k tokens: a rare long token of o200k is more than one token of a smaller vocabulary.
 """
 

@@ -342,7 +342,8 @@ def _with(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool)
 def _suspicion(state: Learnt, kept: KeptObservation, noise: float, *, is_known: bool) -> Suspicion:
     """With one more residual held against both: all that was learnt, and what the last ones teach by themselves.
 
-    Nothing is suspected where they come to the former. Its own errors do not widen the interval that it is compared by.
+    Nothing is suspected where all that was learnt foretells better. Its own errors do not widen the interval that it is
+    compared by.
     """
     before = state.suspicion
     expected = _noise(kept, AS_EXPECTED, AS_EXPECTED)

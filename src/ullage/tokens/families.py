@@ -1,7 +1,7 @@
 """Which constants hold for a model: one family per (wire, provider, model), first match wins.
 
 Rows say what was measured; a model that no row knows gets the ``generic`` family, whose text is counted as o200k and
-whose ratio is learnt from actuals.
+whose ratio is learnt from reported inputs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Family:
 
 GENERIC: Final = Family(name="generic", is_known=False)
 PLAIN: Final = Family(name="plain", framing=c.NOTHING, answering=c.BARE)
-"""No constants and no ratio: for an estimator of the application's own, whose word is taken as it is."""
+"""No constants and no ratio: for an estimator of the application's own, whose numbers are used as they are."""
 
 
 class FamilyRow(NamedTuple):

@@ -4,7 +4,7 @@ Nobody sends the declaration as it came. OpenAI writes it as TypeScript: first s
 (https://community.openai.com/t/266573, https://hmarr.com/blog/counting-openai-tokens/), and published for gpt-oss
 (https://github.com/openai/harmony). The details here are those under which 242 of 262 recorded OpenAI requests with
 tools come out within one token: titles are comments with an empty comment line before the description, blank
-lines of a description vanish, and an object without any comment stands on one line. Gemini 3 has its own notation,
+lines of a description vanish, and an object without any comment takes one line. Gemini 3 has its own notation,
 published with FunctionGemma (https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices).
 """
 
@@ -287,7 +287,7 @@ class _TypeScript:
         return out + "\n"
 
     def type(self, schema: Schema, depth: int, *, described: bool = False, title: bool = False) -> str:
-        """The type of a schema. ``described``: comments stand above it, so that a union takes several lines."""
+        """The type of a schema. ``described``: comments are above it, so that a union takes several lines."""
         if self.walk.stops(depth):
             return "any"
         variants = _variants(schema)

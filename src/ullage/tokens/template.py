@@ -19,7 +19,7 @@ Style = Literal["json", "typescript", "words", "declaration"]
 
 
 class ToolRule(NamedTuple):
-    """What declared tools cost. ``once`` stands for the whole batch: the hidden tool prompt, headings, brackets."""
+    """What declared tools cost. ``once`` is for the whole batch: the hidden tool prompt, headings, brackets."""
 
     style: Style
     once: float = 0.0

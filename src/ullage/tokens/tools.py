@@ -1,7 +1,7 @@
 """What declared tools, the choice among them and a schema for the answer cost.
 
-A batch of tools has a cost of its own (a hidden prompt, headings) that is there once, however many tools there are. It
-is kept apart from the tools' own, so that adding a tool never counts it again.
+A batch of tools has its own cost (a hidden prompt, headings), once, however many tools there are. It is kept apart from
+the tools' own, so that adding a tool never counts it again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PRETOKEN: Final[Mapping[str, LinearCorrection]] = {
     "answer json": LinearCorrection(0.946, -1.3),
     "answer harmony": LinearCorrection(0.922, -1.2),
 }
-"""How the pretoken estimator counts rendered declarations (n=264) and schemas (n=50) against o200k: what stands around
+"""How the pretoken estimator counts rendered declarations (n=264) and schemas (n=50) against o200k: what surrounds
 the words is always the same, and its pieces weigh otherwise there than in prose."""
 
 
@@ -93,8 +93,8 @@ AUTO: Final = ToolChoice()
 class ToolsCost(NamedTuple):
     """What the tools of a request cost: the batch's own overhead, ``tool_choice``, and each tool's share.
 
-    ``each`` and ``deferred`` are parallel to the tools: a tool stands in one and is 0 in the other. Deferred tools are
-    not in the request and not in ``tokens``.
+    ``each`` and ``deferred`` are parallel to the tools: a tool is counted in one and is 0 in the other. Deferred tools
+    are not in the request and not in ``tokens``.
     """
 
     overhead: float
