@@ -56,11 +56,13 @@ def media_doubt(part: ImagePart | FilePart, tokens: float, *, in_result: bool) -
     if isinstance(part, ImagePart):
         if not part.width or not part.height:
             return Widths(tokens + 10, 0.15 * tokens + 15)
-        return Widths(0.1 * tokens + (50 if in_result else 10), 0.5 * tokens + 25)
+        slack = 50 if in_result else 10
+        return Widths(0.1 * tokens + slack, 0.5 * tokens + 25)
     if part.seconds is not None:
         return Widths(0.4 * tokens + 15, 0.5 * tokens + 200)
     if part.pages is not None:
-        return Widths(tokens + 10 if in_result else 0.1 * tokens + 15, 0.1 * tokens + 1100 * part.pages)
+        below = tokens + 10 if in_result else 0.1 * tokens + 15
+        return Widths(below, 0.1 * tokens + 1100 * part.pages)
     return Widths(tokens + 10, 0.2 * tokens + 1100)
 
 
@@ -87,9 +89,11 @@ class AnswerTokens(msgspec.Struct, frozen=True, array_like=True):
         """Tokens of the answer without its reasoning, as output."""
         wrapping = family.answering
         tokens = wrapping.once + (self.text + self.names + self.arguments)
-        tokens += wrapping.text if self.text else 0.0
+        if self.text:
+            tokens += wrapping.text
         tokens += wrapping.call * self.calls
-        tokens += wrapping.several if self.calls > 1 else 0.0
+        if self.calls > 1:
+            tokens += wrapping.several
         return tokens + wrapping.parameter * self.parameters
 
 
@@ -105,8 +109,12 @@ def thought_tokens(answer: AnswerTokens, family: Family) -> float:
         return 0.0
     if family is PLAIN:
         return answer.reasoning
-    shown = 0.98 * answer.reasoning + 5.0 * answer.thoughts if answer.reasoning else 0.0
-    return shown if family.name.startswith("gpt-") else max(shown, 0.19 * answer.opaque_size - 40.0)
+    shown = 0.0
+    if answer.reasoning:
+        shown = 0.98 * answer.reasoning + 5.0 * answer.thoughts
+    if family.name.startswith("gpt-"):
+        return shown
+    return max(shown, 0.19 * answer.opaque_size - 40.0)
 
 
 class Counted(msgspec.Struct, frozen=True, array_like=True):
@@ -220,7 +228,8 @@ class _Sums:
         name = text_tokens(part.name, self.family, self.counter)
         arguments = argument_tokens(part.arguments, self.family, self.counter)
         self.calls += 1
-        self.names += name if self.is_answer else 0.0
+        if self.is_answer:
+            self.names += name
         self.arguments += arguments.tokens
         self.parameters += arguments.parameters
         wrapping = self.family.answering
@@ -256,7 +265,8 @@ def message_cost(
         if isinstance(part, ReasoningPart):
             sums.thoughts += 1
             sums.opaque_size += part.opaque_size
-            sums.reasoning += text_tokens(part.text, family, counter) if is_answer else 0.0
+            if is_answer:
+                sums.reasoning += text_tokens(part.text, family, counter)
             sums.users = 1
             continue
         if isinstance(part, ToolResultPart):

@@ -37,7 +37,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.anchor import Anchor, Forecast, Pending, SinceAnchor, turn_content
-from ullage.meter.cost import NOTHING_COUNTED
+from ullage.meter.cost import NOTHING_COUNTED, MessageCost
 from ullage.meter.forecast import LEAST_CHANGE_DOUBT
 from ullage.meter.limits import ModelLimits, lookup
 from ullage.meter.reasoning_in_view import ReasoningInView
@@ -209,13 +209,17 @@ class Fold(State):
 
     def _enter(self, message: Message, origin: ContentLocation) -> Entry:
         cost = self.forecaster.message(message, self.view.tool_names)
-        opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
+        opening = self._opening(message, cost)
         entry = self.view.add(message, cost, opening=opening, origin=origin)
         self._follow(entry)
         if entry.order == 1 and message.role == "system":
             self._count_fixed()
         self._carry(entry)
         return entry
+
+    def _opening(self, message: Message, cost: MessageCost) -> float:
+        """What a message adds to a first request; it is needed only before the first reported input."""
+        return self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
 
     def _follow(self, entry: Entry) -> None:
         """Update where turns begin and whether a tool loop is open, by a message."""
@@ -264,7 +268,7 @@ class Fold(State):
         old = self.view.entries[message.id]
         cost = self.forecaster.message(message, self.view.tool_names)
         anchored = self.is_anchored(old)
-        opening = self.forecaster.opening_message(message, cost) if self.anchor is None else 0.0
+        opening = self._opening(message, cost)
         entry = self.view.replace(message, cost, opening=opening, origin=origin, keep_order=anchored)
         if anchored:
             self.removed += (old.cost.tokens - cost.tokens) * self.scale_of(old)
@@ -305,7 +309,9 @@ class Fold(State):
 
     def _rewound(self, event: Rewound) -> None:
         ids = list(self.view.entries)
-        after = ids if event.to not in self.view.entries else ids[ids.index(event.to) + 1 :]
+        after = ids
+        if event.to in self.view.entries:
+            after = ids[ids.index(event.to) + 1 :]
         for message_id in reversed(after):
             self._leave(message_id)
         last = self.view.last
@@ -323,8 +329,7 @@ class Fold(State):
             for entry, parts in ((self.view.entries[holder], parts) for holder, parts in by_message.items())
         )
         if event.prune:
-            anchor = self.anchor.call if self.anchor else ""
-            self.undo_records[event.prune] = UndoRecord(anchor, (), changed=changed, is_prune=True)
+            self.undo_records[event.prune] = UndoRecord(self.anchor_call, (), changed=changed, is_prune=True)
         if by_message:
             self.marks.append("prune")
 
@@ -339,7 +344,6 @@ class Fold(State):
 
     def _compacted(self, event: CompactionCommitted) -> None:
         gone = [*event.summarised, *(dropped.id for dropped in event.dropped)]
-        anchor = self.anchor.call if self.anchor else ""
         order = tuple(self.view.entries)
         left = tuple(entry for each in gone if (entry := self._leave(each, quiet=True)) is not None)
         changed = self._change(
@@ -360,7 +364,7 @@ class Fold(State):
             self.history_doubt = self.unlogged / 2
             self.unlogged -= self.history_doubt
             self.removed += self.history_doubt
-        self.undo_records[event.compaction] = UndoRecord(anchor, order, left, changed, summary)
+        self.undo_records[event.compaction] = UndoRecord(self.anchor_call, order, left, changed, summary)
         self.compactions += 1
         self.marks.append("compaction")
 

@@ -235,7 +235,7 @@ class Meter:
             reserve=reserve,
             free=None if window.tokens is None else window.tokens - reserve - tokens,
             rows=breakdown.rows,
-            basis=forecast.basis(fold.anchor.call if fold.anchor else ""),
+            basis=forecast.basis(fold.anchor_call),
             accuracy=fold.track.accuracy,
             spend=fold.spend,
             compactions=fold.compactions,

@@ -49,7 +49,10 @@ class ReasoningInView:
             self.turn += tokens - known
             self.turn_rests = self.turn_rests.plus(rests.plus(known_rests, -1))
             self.calling += tokens * calls - known * (message in self.with_calls)
-            (self.with_calls.add if calls else self.with_calls.discard)(message)
+            if calls:
+                self.with_calls.add(message)
+            else:
+                self.with_calls.discard(message)
         self.all += tokens - self.tokens.get(message, 0.0)
         self.tokens[message] = tokens
         if rests != NOTHING_COUNTED:
@@ -98,17 +101,26 @@ class ReasoningInView:
         """
         of_turn = across_turns if user_turn else in_loop
         if unsent_too or (policy.include_in_context and policy.strip == "none"):
-            now = self.turn if of_turn else 0.0
-            before = self.all - self.turn if across_turns else 0.0
-            is_kept = of_turn if without in self.in_turn else across_turns
-            return now + before - (self.tokens.get(without, 0.0) if is_kept else 0.0)
+            counted = 0.0
+            if of_turn:
+                counted += self.turn
+            if across_turns:
+                counted += self.all - self.turn
+            return counted - self._amount(without, of_turn, across_turns)
         is_forced = needed and not user_turn
         counted = 0.0
         if is_forced and of_turn:
-            counted = self.calling - (self.tokens[without] if without in self.with_calls else 0.0)
+            counted = self.calling
+            if without in self.with_calls:
+                counted -= self.tokens[without]
         if policy.include_in_context and policy.strip == "all_but_last" and self.tokens:
             last = next(reversed(self.tokens))
-            is_kept = of_turn if last in self.in_turn else across_turns
             is_there = last == without or (is_forced and last in self.with_calls)
-            counted += self.tokens[last] if is_kept and not is_there else 0.0
+            if not is_there:
+                counted += self._amount(last, of_turn, across_turns)
         return counted
+
+    def _amount(self, message: str, of_turn: bool, across_turns: bool) -> float:
+        """What of a message's reasoning is counted, if that of the current turn and of earlier turns is or is not."""
+        is_counted = of_turn if message in self.in_turn else across_turns
+        return self.tokens.get(message, 0.0) if is_counted else 0.0

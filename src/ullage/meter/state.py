@@ -138,6 +138,11 @@ class State:
         return self.calibration.of(self.provider, self.model)
 
     @property
+    def anchor_call(self) -> str:
+        """The call that the reading rests on; empty before the first reported input."""
+        return "" if self.anchor is None else self.anchor.call
+
+    @property
     def partly_unlogged(self) -> bool:
         """Whether the log lacks the system prompt or the tools."""
         return self.system is None or self.tools is None

@@ -240,8 +240,12 @@ def media_rule_for(wire: str, provider: str, model: str) -> MediaRule:
 
 def image_tokens(image: ImagePart, rule: MediaRule, *, in_result: bool = False) -> float:
     """What an image costs."""
-    size = PixelSize(image.width, image.height) if image.width and image.height else None
-    return rule.image.tokens(size, image.detail) + (rule.in_result if in_result else 0.0)
+    extra = rule.in_result if in_result else 0.0
+    return rule.image.tokens(_size(image), image.detail) + extra
+
+
+def _size(media: ImagePart | FilePart) -> PixelSize | None:
+    return PixelSize(media.width, media.height) if media.width and media.height else None
 
 
 def file_tokens(file: FilePart, rule: MediaRule, *, in_result: bool = False) -> float:
@@ -256,13 +260,16 @@ def file_tokens(file: FilePart, rule: MediaRule, *, in_result: bool = False) -> 
         frames = math.ceil(seconds) if rule.whole_seconds else math.floor(seconds)
         return rule.film + rule.video * max(1, frames) + extra
     if family == "image":
-        size = PixelSize(file.width, file.height) if file.width and file.height else None
-        return rule.image.tokens(size, "") + extra
+        return rule.image.tokens(_size(file), "") + extra
     if family == "text" or file.text:
         # Its text is counted as text where the request shows it; where it doesn't, 4.2 bytes are a token (n=6).
         return extra if file.text else extra + (file.size_bytes or 0) / 4.2
-    page = rule.page_in_result if in_result and rule.page_in_result is not None else rule.page
-    return page * (file.pages if file.pages and file.pages > 0 else rule.pages_unknown) + extra
+    page, pages = rule.page, rule.pages_unknown
+    if in_result and rule.page_in_result is not None:
+        page = rule.page_in_result
+    if file.pages and file.pages > 0:
+        pages = file.pages
+    return page * pages + extra
 
 
 def _known(seconds: float | None, otherwise: float) -> float:

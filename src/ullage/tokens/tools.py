@@ -88,6 +88,7 @@ class ToolChoice(NamedTuple):
 
 
 AUTO: Final = ToolChoice()
+_CHOICES: Final = {"any": ToolChoice("forced"), "required": ToolChoice("forced"), "none": ToolChoice("none")}
 
 
 class ToolsCost(NamedTuple):
@@ -155,23 +156,39 @@ def tools_cost(
         nothing = (0.0,) * len(tools)
         return ToolsCost(0.0, 0.0, nothing, nothing)
     costs = [tool_tokens(tool, template, family, counter) for tool in tools]
-    each = tuple(0.0 if tool.deferred else cost for tool, cost in zip(tools, costs, strict=True))
-    deferred = tuple(cost if tool.deferred else 0.0 for tool, cost in zip(tools, costs, strict=True))
-    declared = any((not tool.deferred and not is_hosted(tool)) or tool.kind.startswith("tool_search") for tool in tools)
-    overhead = rule.once if declared else 0.0
-    if declared and system and rule.beside_system:
-        # The tools begin on a new line of the system prompt; a line end after punctuation is no token of its own.
-        overhead += rule.beside_system + (1 if system[-1].isalnum() else 0)
-    asked = 0.0
-    if choice.mode == "named" and rule.named is not None:
-        asked = rule.named + counter.count(choice.name, family.vocabulary)
-    elif choice.mode in {"forced", "named"}:
-        asked = rule.forced
-    hosted = sum(cost for tool, cost in zip(tools, each, strict=True) if is_hosted(tool))
-    if any(is_hosted(tool) and not tool.deferred for tool in tools):
+    each = list(costs)
+    deferred = [0.0] * len(tools)
+    hosted, is_declared, has_hosted = 0.0, False, False
+    for place, tool in enumerate(tools):
+        is_declared = is_declared or tool.kind.startswith("tool_search")
+        if tool.deferred:
+            each[place], deferred[place] = 0.0, costs[place]
+        elif is_hosted(tool):
+            has_hosted = True
+            hosted += costs[place]
+        else:
+            is_declared = True
+    overhead = asked = 0.0
+    if is_declared:
+        overhead = rule.once + _beside_system(rule.beside_system, system)
+        if choice.mode == "named" and rule.named is not None:
+            asked = rule.named + counter.count(choice.name, family.vocabulary)
+        elif choice.mode in {"forced", "named"}:
+            asked = rule.forced
+    if has_hosted:
         overhead += template.hosted
         hosted += template.hosted
-    return ToolsCost(overhead, asked if declared else 0.0, each, deferred, hosted)
+    return ToolsCost(overhead, asked, tuple(each), tuple(deferred), hosted)
+
+
+def _beside_system(tokens: float, system: str) -> float:
+    """What a system prompt adds to declarations that begin on a new line of it.
+
+    A line end after punctuation is no token of its own.
+    """
+    if not system or not tokens:
+        return 0.0
+    return tokens + 1 if system[-1].isalnum() else tokens
 
 
 def _rendered(text: str, style: str, vocabulary: str, counter: TextCounter) -> float:
@@ -198,11 +215,8 @@ def read_choice(params: Mapping[str, object]) -> ToolChoice:
     if isinstance(found, dict):
         return _choice_of(found)
     if not isinstance(found, str):
-        return ToolChoice()
-    word = found.lower()
-    if word in {"required", "any"}:
-        return ToolChoice("forced")
-    return ToolChoice("none") if word == "none" else ToolChoice()
+        return AUTO
+    return _CHOICES.get(found.lower(), AUTO)
 
 
 def _choice_of(found: Mapping[str, object]) -> ToolChoice:
@@ -215,9 +229,7 @@ def _choice_of(found: Mapping[str, object]) -> ToolChoice:
     name = tool.get("name") if isinstance(tool, dict) else None
     if isinstance(name, str) and name:
         return ToolChoice("named", name)
-    if word in {"any", "required"} or "any" in found:
-        return ToolChoice("forced")
-    return ToolChoice("none") if word == "none" else ToolChoice()
+    return _CHOICES["any"] if "any" in found else _CHOICES.get(word, AUTO)
 
 
 class AnswerFormat(NamedTuple):
@@ -282,14 +294,12 @@ def answer_tokens(
     tokens = rule.once
     if tools:
         tokens += rule.beside_tools
-    elif system and rule.beside_system:
-        tokens += rule.beside_system + (1 if system[-1].isalnum() else 0)
+    else:
+        tokens += _beside_system(rule.beside_system, system)
     if rule.ratio:
-        text = (
-            schemas.as_output_format(answer.name, answer.description, answer.schema)
-            if rule.harmony
-            else schemas.as_json_schema(answer.schema)
-        )
-        style = "answer harmony" if rule.harmony else "answer json"
+        if rule.harmony:
+            style, text = "answer harmony", schemas.as_output_format(answer.name, answer.description, answer.schema)
+        else:
+            style, text = "answer json", schemas.as_json_schema(answer.schema)
         tokens += rule.ratio * _rendered(text, style, _vocabulary(rule.harmony, family), counter)
     return max(0.0, tokens)
