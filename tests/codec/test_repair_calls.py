@@ -7,14 +7,23 @@ import pytest
 
 from tests.codec.test_repair import call, loop, request, result, user
 from ullage.codec.repair import repair
-from ullage.codec.repair_calls import NO_RESULT, NOT_RUN, LegalMessages, Pairing, digest, legal_id, legal_name, own_name
+from ullage.codec.repair_calls import (
+    NO_RESULT,
+    NOT_RUN,
+    LegalMessages,
+    Pairing,
+    digest,
+    legal_id,
+    legal_name,
+    legal_tools,
+)
 from ullage.codec.repair_parts import Notes
 from ullage.codec.rules import LENIENT_IDS, OPENAI_NAMES
 from ullage.codec.wires import target_of
 from ullage.codec.wires.chat.rules import MISTRAL_IDS, OPENAI_CHAT_IDS
 from ullage.codec.wires.gemini.rules import GEMINI_NAMES
 from ullage.codec.wires.responses.rules import RESPONSES_IDS
-from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from ullage.messages import Message, Request, TextPart, Tool, ToolCallPart, ToolResultPart
 
 
 def answer(name: str, *ids: str, interrupted: str | None = None) -> Message:
@@ -155,8 +164,10 @@ def test_a_readable_name_keeps_its_words() -> None:
 
 def test_names_of_an_answer_lead_back_to_our_own() -> None:
     sent = legal_name("my.tool", OPENAI_NAMES)
-    assert own_name(sent, {sent: "my.tool"}) == "my.tool"
-    assert own_name("read", {}) == "read"
+    _, names = legal_tools(
+        (Tool(name="my.tool"), Tool(name="read")), target_of(Request(wire="messages", model="claude")), Notes()
+    )
+    assert names == {sent: "my.tool"}
 
 
 def test_a_digest_tells_pieces_apart() -> None:

@@ -20,7 +20,6 @@ from ullage.codec.blocks import PLAIN, Encoded, Options
 from ullage.codec.decode import decoder_for
 from ullage.codec.history import encode
 from ullage.codec.repair import Repaired, repair
-from ullage.codec.repair_calls import own_name
 from ullage.codec.stream import Answer, ServerEvent
 from ullage.messages import Message, Request, SystemBlock, TextPart, Tool, ToolCallPart, ToolResultPart
 from ullage.wire.sse import EventReader
@@ -226,7 +225,7 @@ def _key(dialect: Dialect) -> dict[str, str]:
 
 def _with_own_names(message: Message, names: Mapping[str, str]) -> Message:
     parts = tuple(
-        replace(part, name=own_name(part.name, names)) if isinstance(part, ToolCallPart) else part
+        replace(part, name=names.get(part.name, part.name)) if isinstance(part, ToolCallPart) else part
         for part in message.parts
     )
     return replace(message, parts=parts)

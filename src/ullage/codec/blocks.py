@@ -29,7 +29,7 @@ JSON_HEADERS: Final = {"content-type": "application/json"}
 EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
 
 UNREADABLE_ARGUMENTS: Final = "unreadable_arguments"
-"""The one key of the object that stands for arguments that are no JSON object; its value is what the model wrote."""
+"""The one key of the object that replaces arguments that are no JSON object; its value is what the model wrote."""
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -53,7 +53,7 @@ class Options:
     """What a call asks for besides its content, in one vocabulary; each encoder spells it for its wire.
 
     They win over ``Request.params``, which hold the wire's own spelling and pass through, but for fields that the
-    encoder makes itself. ``None`` is not said.
+    encoder makes itself. ``None`` is not set.
     ``max_output`` and ``thinking_budget`` are tokens. ``media`` holds bytes of images and files by their ``source``.
     ``include_usage`` asks a Chat stream for its usage; off for servers that refuse the field. ``stateless`` has the
     Responses wire keep nothing and give its reasoning encrypted. ``betas`` are Anthropic's beta names.
@@ -71,11 +71,11 @@ class Options:
 
 
 PLAIN: Final = Options()
-"""Nothing is asked for but caching."""
+"""The default: only caching is asked for."""
 
 
 class Block(NamedTuple):
-    """One block as it stands on the wire, and where: the same bytes in another role are another block."""
+    """One block as it is sent, and where: the same bytes in another role are another block."""
 
     place: str
     data: bytes
@@ -91,7 +91,7 @@ class Block(NamedTuple):
 class Encoded(NamedTuple):
     """One request as it goes out.
 
-    ``path`` stands behind the endpoint's versioned address (``https://api.openai.com/v1``). ``headers`` hold no key.
+    ``path`` follows the endpoint's versioned address (``https://api.openai.com/v1``). ``headers`` hold no key.
     ``body`` holds ``msgspec.Raw`` where bytes go out as they came; ``content`` is its JSON. ``blocks`` are
     the system prompt, the tools and the messages, block by block, cache markers and parameters aside: a request
     extends another exactly when its blocks begin with the other's. ``unsent`` names options and content that the wire
@@ -242,9 +242,9 @@ def drop(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: raw for name, raw in fields.items() if name not in names}
 
 
-def merged(params: Mapping[str, object], said: Iterable[tuple[str, object]]) -> dict[str, object]:
-    """The wire's own parameters with what the options say over them; what is ``None`` says nothing."""
-    return {**params, **{name: value for name, value in said if value is not None}}
+def merged(params: Mapping[str, object], options: Iterable[tuple[str, object]]) -> dict[str, object]:
+    """The wire's own parameters with the options over them; ``None`` is an option that is not set."""
+    return {**params, **{name: value for name, value in options if value is not None}}
 
 
 def nested(params: Mapping[str, object], name: str) -> dict[str, object]:
@@ -273,7 +273,9 @@ class Held(NamedTuple):
 
 def locate(sending: Sending, part: ImagePart | FilePart) -> Held | None:
     """The content of a part; ``None`` when its bytes are not here."""
-    mime = part.mime if part.mime and "*" not in part.mime else _mime(part)
+    mime = part.mime
+    if not mime or "*" in mime:
+        mime = "image/png" if isinstance(part, ImagePart) else "application/pdf"
     source = part.source
     held = sending.options.media.get(source)
     if held is not None:
@@ -294,13 +296,10 @@ def stand_in(blocks: Blocks, part: ImagePart | FilePart) -> str:
     kind = "image" if isinstance(part, ImagePart) else "file"
     size = f", {part.width}×{part.height}" if part.width and part.height else ""
     name = f" {part.name}" if isinstance(part, FilePart) and part.name else ""
-    return f"[{kind}{name}{f', {part.mime}' if part.mime else ''}{size}: its content is not available]"
+    mime = f", {part.mime}" if part.mime else ""
+    return f"[{kind}{name}{mime}{size}: its content is not available]"
 
 
 def named_text(part: FilePart) -> str:
     """A document that is text, under its name."""
     return f"[{part.name}]\n{part.text}" if part.name else part.text
-
-
-def _mime(part: ImagePart | FilePart) -> str:
-    return "image/png" if isinstance(part, ImagePart) else "application/pdf"

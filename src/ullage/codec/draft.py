@@ -49,7 +49,7 @@ MINTED = "~"
 
 
 class DraftOrigin(NamedTuple):
-    """Who answers: what provider data is tagged with."""
+    """The wire, provider and model that answer: the tag of provider data."""
 
     wire: str
     provider: str = ""
@@ -142,7 +142,7 @@ class Flow:
 class Growing:
     """A part that is still arriving.
 
-    ``rest`` is what of it has no word, field by field as it came; ``bytes`` are a whole item's, which stands for it.
+    ``rest`` are the fields that our types lack, as they came; ``bytes`` are those of a whole item, instead of ``rest``.
     """
 
     __slots__ = (
@@ -269,7 +269,7 @@ class Draft:
         return growing
 
     def named(self, name: str) -> str:
-        """A tool's name as the answer says it, of a length that a name can have."""
+        """A tool's name in the answer, cut to the longest that a name can be."""
         if len(name) > TOOL_NAME_CHARS:
             what = f"a tool's name has {len(name):,} characters, more than {TOOL_NAME_CHARS}"
             self.tally.exceed(what, "TOOL_NAME_CHARS", "Check the model.")
@@ -356,7 +356,7 @@ class Draft:
         )
 
     def opaque(self, rest: Mapping[str, object] | msgspec.Raw) -> ProviderData | None:
-        """What has no word, tagged with where it came from; ``None`` when there is nothing."""
+        """Fields that our types lack, tagged with their origin; ``None`` when there are none."""
         if not rest:
             return None
         origin = self.origin

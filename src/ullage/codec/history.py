@@ -3,9 +3,8 @@
     history = History()
     made = history.prepare(request, options=options)
 
-The requests of one session mostly extend one another: each message is repaired and encoded once, and what was written
-stays written. There is no other implementation. A request by itself is a fresh history fed at once, and so is one that
-does not extend the last.
+Most requests of a session extend the last one: each message is repaired and encoded once, and its bytes are kept. A
+single request, and one that does not extend the last, is a new history fed at once.
 """
 
 from __future__ import annotations
@@ -198,14 +197,14 @@ class SeenMedia(Mapping[str, bytes]):
 
 
 class _Frame(NamedTuple):
-    """What stands around the messages: the request without them, and the bytes on both sides.
+    """The body around the messages: the request without them, and the bytes on both sides.
 
-    ``first`` are items that stand before the messages in their list, each with a comma behind it. ``said`` are the
+    ``first`` are items before the messages in their list, each with a comma behind it. ``settings`` are the
     parameters and options as JSON, for 1, 1.0 and True are equal and not written alike.
     """
 
     bare: Request
-    said: bytes
+    settings: bytes
     head: Encoded
     field: str
     opening: bytes
@@ -220,7 +219,7 @@ class _Frame(NamedTuple):
             and known.tools is bare.tools
             and (known.wire, known.provider, known.model) == (bare.wire, bare.provider, bare.model)
             and (known.stream, known.chained) == (bare.stream, bare.chained)
-            and self.said == _said(bare, options)
+            and self.settings == _settings_json(bare, options)
         )
 
 
@@ -242,7 +241,7 @@ def _framed(bare: Request, options: Options) -> _Frame:
         first += (bytes(item), b",")
     opening = (_encode(before)[:-1] + b"," if before else b"{") + f'"{field}":['.encode()
     closing = b"]" + (b"," + _encode(after)[1:] if after else b"}")
-    return _Frame(bare, _said(bare, options), head, field, opening, first, closing)
+    return _Frame(bare, _settings_json(bare, options), head, field, opening, first, closing)
 
 
 def _joined(frame: _Frame, writer: MessageWriter, options: Options) -> Joined:
@@ -269,5 +268,5 @@ def _joined(frame: _Frame, writer: MessageWriter, options: Options) -> Joined:
     return Joined(encoded, content)
 
 
-def _said(bare: Request, options: Options) -> bytes:
+def _settings_json(bare: Request, options: Options) -> bytes:
     return _encode([bare.params, replace(options, media={})])

@@ -146,7 +146,7 @@ def overflowed(answer: Answer, window: int | None = None) -> Measures | None:
     """The numbers of an overflow that came without an error; ``None`` when the answer is none.
 
     Three are known. The model ended for ``length`` before its first token, for the window was full with the input alone
-    (https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts: MiMo); the same said in so many
+    (https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts: MiMo); the same in so many
     words (GLM's and Anthropic's ``model_context_window_exceeded`` with no output); and an input larger than the
     ``window``, of which the server kept only a part (GLM).
     """

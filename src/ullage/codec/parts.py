@@ -1,4 +1,4 @@
-"""Parts made from what a provider's JSON says, with what has no word of its own kept beside them."""
+"""Parts made from a provider's JSON. Fields that our types lack are kept beside them as provider data."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class PartMaker:
     model: str = ""
 
     def opaque(self, rest: Mapping[str, Any]) -> ProviderData | None:
-        """The fields that have no word, as JSON; ``None`` when there are none. Nulls and empty lists say nothing."""
+        """The fields that our types lack, as JSON; ``None`` when there are none. Nulls and empty lists are left out."""
         kept = {key: value for key, value in rest.items() if value not in (None, [], {})}
         if not kept:
             return None
@@ -257,7 +257,7 @@ def as_list(value: object) -> list[Any]:
 
 
 def blocks(value: object) -> list[Json]:
-    """The objects in a list of blocks; a bare string stands for one block of text."""
+    """The objects in a list of blocks; a bare string is one block of text."""
     return [one if isinstance(one, dict) else {"type": "text", "text": as_text(one)} for one in as_list(value)]
 
 

@@ -2,8 +2,8 @@
 
 https://platform.claude.com/docs/en/api/errors, https://platform.openai.com/docs/guides/error-codes,
 https://ai.google.dev/gemini-api/docs/troubleshooting, https://openrouter.ai/docs/api-reference/errors. A status alone
-doesn't tell: rate limits come as 413, quota as 429, overflow as 500. So what is said is read first, the status decides
-where nothing is said. Keys are struck out of whatever is kept.
+doesn't tell: rate limits come as 413, quota as 429, overflow as 500. So the text is read first, and the status decides
+where there is none. Keys are removed from all text that is kept.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DEEPEST = 6
 _ECHOES: Final = frozenset(
     {"input", "body", "request", "messages", "contents", "prompt", "ctx", "loc", "url", "user_id"}
 )
-"""Fields in which an error may repeat the request; what they hold says nothing about the error."""
+"""Fields in which an error may repeat the request; their content is no part of the error."""
 
 
 class _ErrorKind(NamedTuple):
@@ -299,7 +299,7 @@ def _kind_of(status: int | None, text: str) -> _ErrorKind:
 
 
 def _heard(value: object) -> str:
-    """Everything the server said itself, a line a string, JSON inside strings opened, the request's echo left out."""
+    """All the server's own text, a line a string, JSON inside strings opened, the request's echo left out."""
     return "\n".join(_strings(value, _DEEPEST))
 
 

@@ -1,12 +1,12 @@
-"""The validator before the flight: makes every request one that its wire accepts.
+"""Makes every request one that its wire accepts, before it is sent.
 
     repaired = repair(request)
 
-What is repaired is repaired in the request that goes out and nowhere else: the messages given are frozen and stay as
-they are, and so does the ledger they come from. The same history gives the same repairs every time, with the same ids
-and texts, and a longer history the same for each message of the shorter one: the provider's cache of the prefix holds.
+Only the request that is sent is repaired: the given messages are frozen, and the ledger they come from is unchanged.
+The same history gives the same repairs every time, with the same ids and texts, and a longer history the same for each
+message of the shorter one: the provider's cache of the prefix holds.
 
-There is one implementation, for a history that grows. A request by itself is a history fed at once.
+There is one implementation, for a history that grows. A single request is a history fed at once.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ NOTED: Final = "Noted."
 def continued(
     previous: Message | None, messages: Sequence[Message], target: Target, notes: Notes, *, chained: bool
 ) -> list[Message]:
-    """The messages as they stand behind ``previous``, with stand-ins between them and none at their end."""
+    """The messages as they follow ``previous``, with stand-ins between them and none at their end."""
     made: list[Message] = []
     for message in messages:
         if previous is None:
@@ -297,44 +297,42 @@ def add_stand_in(made: list[Message], beside: str, role: Role, text: str, notes:
 def thinking_in(params: Mapping[str, object], begun: Message | None, target: Target, notes: Notes) -> dict[str, object]:
     """The parameters, thinking switched off where this wire refuses it: for a loop that began without thinking.
 
-    ``begun`` is the answer that began the tool loop which the request goes on with; ``None`` where it begins a turn.
+    ``begun`` is the answer that began the tool loop which the request continues; ``None`` where it begins a turn.
     With thinking ``enabled`` that answer has to start with its thinking block, or thinking has to be disabled, as the
     refusal itself says (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks).
     Where the answer is another model's, or its thinking was lost, the rest of the turn goes without; the next turn
     thinks again. Adaptive thinking asks for nothing.
     """
-    if begun is None or not _is_asked_for(params, target) or isinstance(begun.parts[0], ReasoningPart):
+    if begun is None or not target.thinking_from_begin or isinstance(begun.parts[0], ReasoningPart):
+        return dict(params)
+    given = params.get("thinking")
+    if not isinstance(given, Mapping) or given.get("type") != "enabled":
         return dict(params)
     notes.add("thinking_off", begun.id, "", "thinking switched off: this tool loop began without it")
     return {**params, "thinking": {"type": "disabled"}}
 
 
-def _is_asked_for(params: Mapping[str, object], target: Target) -> bool:
-    given = params.get("thinking")
-    return target.thinking_from_begin and isinstance(given, Mapping) and given.get("type") == "enabled"
-
-
 class ToolLoop:
     """Which answer began the tool loop that a history ends in. The history may come in pieces.
 
-    Results and user messages that stand together are one message of the user, and go on with the loop.
+    Adjacent results and user messages are one message of the user, and continue the loop.
     """
 
     def __init__(self) -> None:
         self._first: Message | None = None
-        self._goes_on = False  # whether a result came since the last answer
+        self._continues = False  # whether a result came since the last answer
 
     def add(self, messages: Sequence[Message]) -> None:
         """The next messages, as they are sent."""
         for message in messages:
             if message.role != "assistant":
-                self._goes_on = self._goes_on or message.role == "tool"
+                self._continues = self._continues or message.role == "tool"
                 continue
-            if self._first is None or not self._goes_on:
+            if self._first is None or not self._continues:
                 self._first = message
-            self._goes_on = False
+            self._continues = False
 
     @property
     def begun_by(self) -> Message | None:
         """The answer; ``None`` where the history ends in no loop, so that a request begins a turn."""
-        return self._first if self._goes_on else None
+        return self._first if self._continues else None

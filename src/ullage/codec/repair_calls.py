@@ -8,7 +8,7 @@ two different ones never meet, and a name means the same in every request of a s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -82,8 +82,8 @@ class Pairing:
             if message.role == "assistant":
                 made = [_PairedCall(self._seen + at, part) for part in message.parts if isinstance(part, ToolCallPart)]
                 for call in made:
-                    self._waiting.setdefault(_call_key(call.part), []).append(call)
-                    claims.append((call, self._early.get(_call_key(call.part))))
+                    self._waiting.setdefault(_pairing_key(call.part), []).append(call)
+                    claims.append((call, self._early.get(_pairing_key(call.part))))
                 if made:
                     calls[at] = made
                 self._early = {}
@@ -92,7 +92,7 @@ class Pairing:
                     self._results += 1
                     answered = _answer(part, self._waiting)
                     if answered is None:
-                        self._early.setdefault(_result_key(part), self._results)
+                        self._early.setdefault(_pairing_key(part), self._results)
                         self._extra[self._results] = (message.id, part)
                     elif answered.at < self._seen:
                         return None
@@ -108,12 +108,8 @@ class Pairing:
         return calls
 
 
-def _call_key(part: ToolCallPart) -> str:
+def _pairing_key(part: ToolCallPart | ToolResultPart) -> str:
     """What a result names its call by; Gemini's calls may have a name only."""
-    return part.call_id or f"\0{part.name}"
-
-
-def _result_key(part: ToolResultPart) -> str:
     return part.call_id or f"\0{part.name}"
 
 
@@ -307,11 +303,7 @@ def _call(part: Part, counts: dict[str, int], message: Message, target: Target, 
     if call_id or not target.empty_ids:
         counted = call_id or f"\0{part.name}"
         counts[counted] = occurrence = counts.get(counted, 0) + 1
-        call_id = (
-            legal_id(call_id, occurrence, target.call_ids)
-            if call_id
-            else legal_id(counted, occurrence, target.call_ids)
-        )
+        call_id = legal_id(counted, occurrence, target.call_ids)
         if call_id != part.call_id:
             notes.add("call_id", message.id, part.id, f"sent as {call_id!r}")
     if call_id == part.call_id and name == part.name:
@@ -327,8 +319,3 @@ def _result(part: Part, answers: list[ToolCallPart]) -> Part:
     if part.call_id == call.call_id and part.name == name:
         return part
     return replace(part, call_id=call.call_id, name=name)
-
-
-def own_name(name: str, own: Mapping[str, str]) -> str:
-    """The name a tool has with us, from the one the model was given."""
-    return own.get(name, name)

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """Which names may stand on a wire: the characters, and the longest and shortest length."""
+    """Which names a wire accepts: their characters, and the longest and shortest length."""
 
     pattern: re.Pattern[str]
     longest: int
@@ -27,7 +27,7 @@ class Legal:
 class Target:
     """The rules for one request.
 
-    ``call_ids`` and ``tool_names`` say what may stand there; ``empty_ids`` that a call may go without one.
+    ``call_ids`` and ``tool_names`` are the accepted ones; ``empty_ids`` allows a call without an id.
     ``blank_text`` is whether text of white space alone is taken. ``user_first``, ``user_last`` and ``alternates`` ask
     for user messages at the begin, at the end and between two answers; ``answer_after_tools`` for an answer between a
     tool's result and a user message; ``space_at_end`` is whether an answer that is to be continued may end with white

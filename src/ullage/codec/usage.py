@@ -158,7 +158,7 @@ class _Reading:
         if self.input is not None and more is not None:
             self.input += more
         self.passing = self.field("input", row.passing_input).value or 0
-        # Where the cache is counted inside the input, none of it stands beside the input.
+        # Cached tokens that the input does not include.
         cached = (self.cache_read or 0) + (self.cache_write or 0) if row.cache == "outside" else 0
         if stated_input.value == 0 and not self.input and not cached:
             # A prompt is never empty: zero is a count that was not made, and then zero output is none either.

@@ -1,4 +1,4 @@
-"""What is known of one wire: how its bodies are written and read, and its answers decoded.
+"""One wire: how its bodies are written and read, its answers decoded, and its rules.
 
 Each folder of ``codec/wires/`` holds one ``Wire``; ``codec/wires/__init__.py`` lists them.
 """
@@ -23,11 +23,11 @@ class WireReader(Protocol):
     """Reads bodies and answers that another program wrote. A wire's ``read.py`` is one."""
 
     def claims(self, body: Mapping[str, Any]) -> bool:
-        """Whether a body is of this wire, unless a wire that stands earlier in the registry claims it."""
+        """Whether a body is of this wire. A wire that is earlier in the registry claims first."""
         ...
 
     def items_of(self, value: object) -> list[Any]:
-        """The messages of a body, whatever stands in their place."""
+        """The messages of a body, of whatever type the field is."""
         ...
 
     def head_of(self, items: list[Any]) -> int:
@@ -91,10 +91,10 @@ class Wire:
     ``dialects`` are the ways in which its servers report usage, the first that of a server of which nothing else is
     known; ``overflows`` their wordings for a request that is too long.
     ``count`` makes the call that counts an encoded request. ``settle`` puts those options among a request's parameters
-    that the validator has to see before it is encoded. ``model_prefix`` may stand before a model's name in a body.
+    that the validator has to see before it is encoded. ``model_prefix`` is accepted before a model's name in a body.
 
-    ``default_output`` is the output in tokens that is asked for where nobody says; ``None`` where a body need not name
-    one. ``version`` ends an address, ``adds_version`` says that it is added to an address with a path too.
+    ``default_output`` is the output in tokens that a body asks for unless it is set; ``None`` where a body need not
+    name one. ``version`` ends an address, ``adds_version`` tells that it is added to an address with a path too.
     ``models_path`` lists the models; ``headers`` go with every request.
     """
 

@@ -29,7 +29,6 @@ from ullage.codec.foreign import parse_json
 from ullage.codec.history import History, encode_count
 from ullage.codec.problems import problem_in_body
 from ullage.codec.repair import EVERYTHING, Repaired, repair
-from ullage.codec.repair_calls import own_name
 from ullage.codec.stream import Answer, CallDelta, PartDone, StreamEvent, StreamFailed, UsageSeen
 from ullage.envelope import EMPTY_EVENTS, ERROR_BODY_BYTES, LOADING_S
 from ullage.errors import LimitExceeded, ModelLoading, ProviderError, RequestRejected, ServerError, Unreachable
@@ -39,17 +38,16 @@ from ullage.wire.client import Client, Incoming, Post
 from ullage.wire.endpoints import Endpoint
 
 LARGE: Final = 256 * 1024
-"""Bytes from which on an event or a body is read in a thread, so that everything else goes on meanwhile."""
+"""Bytes from which on an event or a body is read in a thread, so that other tasks go on running."""
 KEPT_EARLY: Final = 16
 """Reports of usage that are held back until the answer begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How often and how patiently. Waits double from ``first_s`` to ``longest_s`` and vary by a quarter.
+    """How often a call is tried. Waits double from ``first_s`` to ``longest_s`` and vary by a quarter.
 
-    A provider that says how long to wait is waited for, up to ``patience_s``; one that asks for more is believed and
-    not asked again.
+    A wait that the provider asks for is kept up to ``patience_s``; one that asks for more is not tried again.
     """
 
     tries: int = 4
@@ -61,7 +59,7 @@ class Retries:
 
 
 class Loading:
-    """The waits for a server that loads its model: more and more seldom, and ``most_s`` seconds in all."""
+    """The waits for a server that loads its model: each longer than the last, ``most_s`` seconds in all."""
 
     def __init__(self, most_s: float) -> None:
         self._left_s = most_s
@@ -334,18 +332,18 @@ def _without_usage(options: Options) -> Options:
 
 def _renamed(event: StreamEvent, own: Mapping[str, str]) -> StreamEvent:
     if isinstance(event, CallDelta):
-        return event._replace(name=own_name(event.name, own))
+        return event._replace(name=own.get(event.name, event.name))
     if isinstance(event, PartDone) and isinstance(event.part, ToolCallPart):
-        return PartDone(replace(event.part, name=own_name(event.part.name, own)))
+        return PartDone(replace(event.part, name=own.get(event.part.name, event.part.name)))
     return event
 
 
 def _renamed_answer(answer: Answer, own: Mapping[str, str]) -> Answer:
-    """The answer with our own names of tools that went out under others."""
+    """The answer with our own names of tools that were sent under others."""
     if not own:
         return answer
     parts = tuple(
-        replace(part, name=own_name(part.name, own)) if isinstance(part, ToolCallPart) else part
+        replace(part, name=own.get(part.name, part.name)) if isinstance(part, ToolCallPart) else part
         for part in answer.message.parts
     )
     message: Message = replace(answer.message, parts=parts)

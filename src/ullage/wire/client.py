@@ -286,7 +286,7 @@ class Client:
         if self._http is None:
             async with self._opening:
                 if self._http is None:
-                    # In a thread, as certificates are loaded: some 85 ms in which everything else would stand still.
+                    # In a thread, as certificates are loaded: some 85 ms in which no other task would run.
                     self._http = await asyncio.to_thread(self._made)
         return self._http
 

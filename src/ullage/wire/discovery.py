@@ -1,4 +1,4 @@
-"""What an endpoint says of its models: which there are, and how much they hold.
+"""The models of an endpoint, and their limits, as the endpoint lists them.
 
 https://platform.claude.com/docs/en/api/models-list, https://platform.openai.com/docs/api-reference/models,
 https://ai.google.dev/api/models, https://openrouter.ai/docs/api-reference/list-available-models,
@@ -26,7 +26,7 @@ from ullage.wire.endpoints import Endpoint
 
 
 class DiscoveredModel(NamedTuple):
-    """A model as its endpoint describes it. Tokens; ``None`` is unsaid."""
+    """A model as its endpoint describes it. Tokens; ``None`` is unknown."""
 
     name: str
     window: int | None = None
@@ -40,16 +40,16 @@ _OUTPUT: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens", "o
 
 
 async def models(endpoint: Endpoint, *, client: Client) -> tuple[DiscoveredModel, ...]:
-    """The models an endpoint lists, with what it says of them. Raises ``ProviderError``."""
+    """The models an endpoint lists, with their limits. Raises ``ProviderError``."""
     said = await _get(endpoint, wire_named(endpoint.wire).models_path, client)
     listed = said.get("data") if isinstance(said.get("data"), list) else said.get("models")
     return tuple(read_model(one) for one in listed or () if isinstance(one, Mapping))
 
 
 async def limits(endpoint: Endpoint, model: str, *, client: Client) -> DiscoveredModel:
-    """What the endpoint says of one model; unsaid where it says nothing. Raises ``ProviderError``.
+    """One model as the endpoint describes it; its limits are ``None`` where it names none. Raises ``ProviderError``.
 
-    Ollama and llama.cpp say it at addresses of their own: what the server runs with, not what the model could hold.
+    Ollama and llama.cpp have other addresses for it, and give the window the server runs with, not the model's own.
     """
     if provider_named(endpoint.provider).describes_models:
         return await _ollama(endpoint, model, client)
@@ -98,14 +98,10 @@ async def _ollama(endpoint: Endpoint, model: str, client: Client) -> DiscoveredM
         if len(words) == 2 and words[0] == "num_ctx" and words[1].isdigit():
             return DiscoveredModel(model, window=int(words[1]))
     info = said.get("model_info")
-    trained = next((n for n in _lengths(info if isinstance(info, Mapping) else {})), None)
-    return DiscoveredModel(model, window=trained)
-
-
-def _lengths(info: Mapping[str, Any]) -> Iterator[int]:
-    for name, value in info.items():
+    for name, value in info.items() if isinstance(info, Mapping) else ():
         if name.endswith(".context_length") and isinstance(value, int):
-            yield value
+            return DiscoveredModel(model, window=value)
+    return DiscoveredModel(model)
 
 
 async def _get(
@@ -113,7 +109,7 @@ async def _get(
 ) -> dict[str, Any]:
     """A JSON object from the endpoint; ``root`` leaves out the version its address ends with."""
     if root:
-        endpoint = _at_root(endpoint)
+        endpoint = dataclasses.replace(endpoint, base_url=endpoint.base_url.rpartition("/v1")[0] or endpoint.base_url)
     post = Post(
         endpoint=endpoint,
         path=path,
@@ -124,10 +120,6 @@ async def _get(
     async with client.send(post) as incoming:
         data = await incoming.body(LIST_BYTES)
     return {} if is_dense(data) else await asyncio.to_thread(parse_object, data)
-
-
-def _at_root(endpoint: Endpoint) -> Endpoint:
-    return dataclasses.replace(endpoint, base_url=endpoint.base_url.rpartition("/v1")[0] or endpoint.base_url)
 
 
 def _number(said: Mapping[str, Any], names: tuple[str, ...]) -> int | None:

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from ullage.codec.foreign import parse_json
 from ullage.codec.problems import read_problem, strike_keys
 from ullage.codec.repair import EVERYTHING, repair
-from ullage.codec.repair_calls import own_name
 from ullage.codec.stream import (
     Answer,
     CallDelta,
@@ -166,7 +165,7 @@ def usage_of(reported: Any) -> Usage:
 
 
 def _history(lib: _Theirs, request: Request, origin: ProviderData) -> Iterator[theirs.ModelMessage]:
-    """Their messages: what stands between two answers is one request."""
+    """Their messages: all between two answers is one request."""
     waiting: list[Any] = [lib.messages.SystemPromptPart(block.text) for block in request.system]
     for message in request.messages:
         if message.role != "assistant":
@@ -203,7 +202,7 @@ def _asked(lib: _Theirs, message: Message) -> Iterator[Any]:
 
 
 def _said(lib: _Theirs, part: Part, origin: ProviderData) -> Any:
-    """A part of an answer: theirs as it came where it came from there, made anew from the words otherwise."""
+    """A part of an answer: pydantic-ai's own where it came from there, else made from our part."""
     held = getattr(part, "provider", None)
     if held is not None and (held.wire, held.provider) == (WIRE, origin.provider):
         return _restored(lib, held)
@@ -284,7 +283,7 @@ class _Reader:
             return ToolCallPart(
                 id=name,
                 call_id=part.tool_call_id,
-                name=own_name(part.tool_name, self.names),
+                name=self.names.get(part.tool_name, part.tool_name),
                 arguments=clean_text(_written(part.args)).text,
                 provider=None if part.tool_name in self.names else data,
             )
@@ -297,7 +296,9 @@ class _Reader:
         elif isinstance(part, messages.ThinkingPart) and part.content:
             yield ReasoningDelta(name, part.content)
         elif isinstance(part, messages.ToolCallPart):
-            yield CallDelta(name, part.tool_call_id, own_name(part.tool_name, self.names), _written(part.args))
+            yield CallDelta(
+                name, part.tool_call_id, self.names.get(part.tool_name, part.tool_name), _written(part.args)
+            )
 
     def _grow(self, index: int, delta: Any) -> Iterator[StreamEvent]:
         messages, name = self.lib.messages, self._name(index)

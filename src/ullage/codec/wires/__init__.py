@@ -29,7 +29,7 @@ def wire_named(name: str) -> Wire:
 
 
 def default_output(name: str) -> int | None:
-    """The output in tokens that a body asks for where nobody says; ``None`` where it need not name one."""
+    """The output in tokens that a body asks for unless it is set; ``None`` where it need not name one."""
     wire = WIRES.get(name)
     return None if wire is None else wire.default_output
 

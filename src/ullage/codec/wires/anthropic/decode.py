@@ -240,5 +240,5 @@ def _whole_json(text: str) -> msgspec.Raw:
 
 
 def _without(block: Fields, *known: str) -> dict[str, object]:
-    """The fields that have no word. Nulls say nothing, and no text between quotes either: a block starts with those."""
+    """The fields that our types lack, without nulls and empty texts: a block starts with those."""
     return {key: raw for key, raw in block.items() if key not in known and bytes(raw) not in (b"null", b'""')}

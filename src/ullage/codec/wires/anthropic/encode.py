@@ -1,6 +1,6 @@
 """Requests for Anthropic Messages: the inverse of ``read.py``.
 
-https://platform.claude.com/docs/en/api/messages. Messages that stand next to each other and are the user's on this wire
+https://platform.claude.com/docs/en/api/messages. Adjacent messages that are the user's on this wire
 (tool results, user messages, the program's notes) are one wire message, results first; so are answers in a row, which
 the API joins itself. A block is one content block, so that a message that grows extends the request.
 """
@@ -51,7 +51,7 @@ from ullage.messages import (
 HEADERS: Final = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
 """https://platform.claude.com/docs/en/api/versioning"""
 MAX_OUTPUT: Final = 16_000
-"""Tokens, where nobody says: the field is required. The reserve that the meter keeps by default."""
+"""Tokens, unless it is set: the field is required. The reserve that the meter keeps by default."""
 MOST_MARKS: Final = 4
 """Cache markers in one request: https://platform.claude.com/docs/en/build-with-claude/prompt-caching."""
 _UNCOUNTED: Final = frozenset(

@@ -1,7 +1,7 @@
 """Anthropic Messages: request bodies and answers.
 
-https://platform.claude.com/docs/en/api/messages. Tool results that Anthropic carries inside a user message stand in a
-message of their own, with the role ``tool``; what stood beside them follows as a user message.
+https://platform.claude.com/docs/en/api/messages. Tool results inside a user message become a
+message of the role ``tool``; what was beside them follows as a user message.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def claims(body: Mapping[str, Any]) -> bool:
 
 
 def items_of(value: object) -> list[Any]:
-    """The messages of a body, whatever stands in their place."""
+    """The messages of a body, of whatever type the field is."""
     return as_list(value)
 
 

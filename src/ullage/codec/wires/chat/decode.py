@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-import msgspec
-
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.raw import fields_of, get_list, get_object, get_text, written
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
@@ -150,7 +148,7 @@ class ChatDecoder:
             self.draft.tally.hold(size)
             if not delta.keys() <= _READ:
                 self._keep(delta)
-        if self._has_reasoning(delta):
+        if delta.get("reasoning_content") or delta.get("reasoning") or delta.get("reasoning_details"):
             events += self._reasoning(delta)
         if isinstance(content, str):
             events += self._content("text", content)
@@ -180,9 +178,6 @@ class ChatDecoder:
             if self.draft.tally.broken is not None:
                 break
         return events
-
-    def _has_reasoning(self, delta: Mapping[str, Any]) -> bool:
-        return bool(delta.get("reasoning_content") or delta.get("reasoning") or delta.get("reasoning_details"))
 
     def _reasoning(self, delta: Mapping[str, Any]) -> list[StreamEvent]:
         """Reasoning beside the content: one part, for this wire has one place for it."""
@@ -273,7 +268,7 @@ class ChatDecoder:
         return growing, growing.begun()
 
     def _keep(self, delta: Mapping[str, Any]) -> None:
-        """Fields of the message without a word, joined over the chunks."""
+        """Fields of the message that our types lack, joined over the chunks."""
         for key, value in delta.items():
             if key in _READ or not value or not isinstance(value, dict | list):
                 continue
@@ -296,7 +291,7 @@ class ChatDecoder:
         return [event for growing in self.draft.parts for event in self.draft.close(growing)]
 
     def _settle(self) -> None:
-        """The fields without a word as an item at the end, once."""
+        """The fields that our types lack as an item at the end, once."""
         if self._fields:
             self.draft.open("item").rest = {"type": "message_fields", **self._fields}
             self._fields = {}
@@ -304,7 +299,7 @@ class ChatDecoder:
     def _usage(self, chunk: Mapping[str, Any], data: bytes, choice: Mapping[str, Any] | None) -> list[StreamEvent]:
         usage, raw = chunk.get("usage"), None
         if isinstance(usage, dict) and usage:
-            raw = _usage_bytes(data)
+            raw = fields_of(data).get("usage")
         else:
             inside = choice.get("usage") if choice is not None else None
             usage = inside or get_object(chunk, "x_groq").get("usage")
@@ -331,10 +326,6 @@ def _first_choice(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
         if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
             return choice
     return None
-
-
-def _usage_bytes(data: bytes) -> msgspec.Raw | None:
-    return fields_of(data).get("usage")
 
 
 _GROWING = ("text", "summary", "data")

@@ -189,7 +189,7 @@ def _answer(sending: Sending, message: Message, blocks: Blocks) -> dict[str, Any
 
 
 def _thought(part: ReasoningPart, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields reasoning came in. Null stands for the part's text; details say what a plain ``reasoning`` repeats."""
+    """The fields reasoning came in. Null means the part's text; ``reasoning`` that repeats the details is left out."""
     sent = {
         name: part.text if bytes(raw) == b"null" else raw
         for name, raw in fields.items()

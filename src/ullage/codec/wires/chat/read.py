@@ -22,7 +22,7 @@ def claims(body: Mapping[str, Any]) -> bool:
 
 
 def items_of(value: object) -> list[Any]:
-    """The messages of a body, whatever stands in their place."""
+    """The messages of a body, of whatever type the field is."""
     return as_list(value)
 
 

@@ -1,7 +1,7 @@
 """Requests for Gemini generateContent: the inverse of ``read.py``.
 
 https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/thought-signatures. Each part goes
-back by itself, with the signature it came with, and nothing is joined. Results of one step stand in one content, as the
+back by itself, with the signature it came with, and nothing is joined. Results of one step are one content, as the
 API wants as many of them as there were calls.
 """
 
@@ -60,7 +60,7 @@ _SHOWS_RESULTS: Final = re.compile(r"gemini-([3-9]|\d\d)")
 
 
 def encode_head(sending: Sending) -> Encoded:
-    """One generateContent call without its contents; the model stands in the path."""
+    """One generateContent call without its contents; the model is in the path."""
     request, options, blocks = sending.request, sending.options, Blocks()
     body = _body(request, options, blocks)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"

@@ -1,6 +1,6 @@
 """Gemini generateContent: request bodies and answers, in the REST spelling and in the SDK's snake_case.
 
-https://ai.google.dev/api/generate-content. The model stands in the URL, not in the body: the caller passes it. Parts
+https://ai.google.dev/api/generate-content. The model is in the URL, not in the body: the caller passes it. Parts
 are kept one by one, never merged: a signature belongs to the part it came with.
 """
 
@@ -21,7 +21,7 @@ def claims(body: Mapping[str, Any]) -> bool:
 
 
 def items_of(value: object) -> list[Any]:
-    """The contents of a body, whatever stands in their place."""
+    """The contents of a body, of whatever type the field is."""
     return [{"parts": [{"text": value}]}] if isinstance(value, str) else as_list(value)
 
 
@@ -31,7 +31,7 @@ def head_of(items: list[Any]) -> int:
 
 
 def open_from(items: list[Any]) -> int:
-    """Where the items begin that later ones may be joined to: here each stands by itself."""
+    """Where the items begin that later ones may be joined to: here each is a message."""
     return len(items)
 
 

@@ -302,7 +302,7 @@ def _reasoning_of(item: Fields) -> tuple[str, dict[str, object]]:
 
 
 def _without(item: Fields, *known: str) -> dict[str, object]:
-    """The fields that have no word. Nulls say nothing; an empty list may have to be there."""
+    """The fields that our types lack, without nulls; an empty list may be required."""
     return {key: raw for key, raw in item.items() if key not in known and bytes(raw) != b"null"}
 
 

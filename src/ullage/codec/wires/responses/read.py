@@ -1,6 +1,6 @@
 """OpenAI Responses: request bodies and answers.
 
-https://platform.openai.com/docs/api-reference/responses. Items of the model that stand next to each other are one
+https://platform.openai.com/docs/api-reference/responses. Adjacent items of the model are one
 assistant message, outputs of tools next to each other one tool message. Items without a word of their own (searches,
 code runs, approvals, references) are kept whole.
 """
@@ -77,7 +77,7 @@ def _conversation(value: object) -> object:
 
 
 def items_of(value: object) -> list[Any]:
-    """The items of a body, whatever stands in their place."""
+    """The items of a body, of whatever type the field is."""
     return [{"role": "user", "content": value}] if isinstance(value, str) else as_list(value)
 
 
