@@ -3,7 +3,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ullage_simulators.body import BadBody, parse
+from ullage_simulators.wire import BadBody, parse
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))

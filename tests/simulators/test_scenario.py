@@ -3,8 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ullage_simulators import Scenario, load, running
-from ullage_simulators.errors import SimulatorError
+from ullage_simulators import Scenario, SimulatorError, load, running
 from ullage_simulators.prompt import ScriptContext as Asked
 from ullage_simulators.scenario import read
 

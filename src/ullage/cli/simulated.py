@@ -94,8 +94,7 @@ def _scenario(file: str, files: Path) -> tuple[Scenario, str]:
     """The script, and the model to talk to: the first of the script's own models, else the small one."""
     from dataclasses import replace
 
-    from ullage_simulators import load
-    from ullage_simulators.errors import SimulatorError
+    from ullage_simulators import SimulatorError, load
     from ullage_simulators.models import MODELS
     from ullage_simulators.scenario import read
 

@@ -8,8 +8,7 @@ of its own that ``server.truth()`` tells to a test; and fails on request. Nothin
 simulator that shared its codecs or estimators would share their mistakes.
 """
 
-from ullage_simulators.errors import SimulatorError
-from ullage_simulators.scenario import Scenario, load, read
+from ullage_simulators.scenario import Scenario, SimulatorError, load, read
 from ullage_simulators.server import Server, Truth, running
 
 __all__ = ["Scenario", "Server", "SimulatorError", "Truth", "load", "read", "running"]

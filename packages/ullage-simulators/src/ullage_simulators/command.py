@@ -7,7 +7,7 @@ import contextlib
 import sys
 from collections.abc import Sequence
 
-from ullage_simulators.errors import SimulatorError
+from ullage_simulators.scenario import SimulatorError
 from ullage_simulators.server import Exchange, engine, listener, prepared
 from ullage_simulators.simulators import simulators
 

@@ -40,9 +40,10 @@ def draw(seed: int, model: Model, pinned: Mapping[str, float | bool]) -> Drawn:
     """The model's numbers under a seed; ``pinned`` holds those a scenario sets itself."""
     dice = random.Random(f"{seed} {model.name}")
     low, high = _FACTOR[model.family]
+    least, most = (1.5, 4.0) if model.family == "openai" else (1.0, 3.0)
     numbers = Drawn(
         factor=round(dice.uniform(low, high), 4),
-        hidden=round(dice.uniform(1.0, 3.0), 3) if model.family != "openai" else round(dice.uniform(1.5, 4.0), 3),
+        hidden=round(dice.uniform(least, most), 3),
         request=dice.randint(0, 12),
         message=dice.randint(2, 8),
         tool=dice.randint(8, 40),

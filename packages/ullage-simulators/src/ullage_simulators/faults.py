@@ -68,15 +68,24 @@ def bend(frames: list[Frame], faults: tuple[Fault, ...], unknown: Frame) -> list
     """The events under the faults that change them. ``unknown`` is an event of a kind no client of the wire knows."""
     for fault in faults:
         if fault.kind == "duplicate-events":
-            billing = [index for index, frame in enumerate(frames) if frame.usage]
-            twice = set(billing or [len(frames) - 1]) | ({fault.at} if fault.at else set())
-            frames = [frame for index, frame in enumerate(frames) for _ in range(1 + (index in twice))]
+            frames = list(_with_duplicates(frames, fault))
         elif fault.kind == "unknown-events":
             frames = list(_with_unknown(frames, unknown))
         elif fault.kind == "malformed-json":
             index = min(fault.at or len(frames) // 2, len(frames) - 1)
             frames = [*frames[:index], _malformed(frames[index]), *frames[index + 1 :]]
     return frames
+
+
+def _with_duplicates(frames: list[Frame], fault: Fault) -> Iterator[Frame]:
+    """Those with the bill twice, or else the last one, and the one that the fault names."""
+    twice = {index for index, frame in enumerate(frames) if frame.usage} or {len(frames) - 1}
+    if fault.at:
+        twice.add(fault.at)
+    for index, frame in enumerate(frames):
+        yield frame
+        if index in twice:
+            yield frame
 
 
 def _with_unknown(frames: list[Frame], unknown: Frame) -> Iterator[Frame]:

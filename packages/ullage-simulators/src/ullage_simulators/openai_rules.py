@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ullage_simulators.models import Model
 from ullage_simulators.refusal import OWN, QUOTED, Refused, Rule
+from ullage_simulators.wire import Trouble
 
 _ERRORS: Final = "https://developers.openai.com/api/docs/guides/error-codes"
 _NEXTCHAT: Final = "https://github.com/ChatGPTNextWeb/NextChat/issues/4064"
@@ -88,22 +89,16 @@ def error(refused: Refused) -> dict[str, Any]:
     }
 
 
-_TROUBLE: Final = {
-    429: (
+TROUBLES: Final[Mapping[int, Trouble]] = {
+    429: Trouble(
         "Rate limit reached for requests per min (RPM): Limit 500, Used 500, Requested 1. Please try again in 120ms.",
         "requests",
         "rate_limit_exceeded",
     ),
-    500: ("The server had an error while processing your request. Sorry about that!", "server_error", None),
-    503: ("That model is currently overloaded with other requests. You can retry your request.", "server_error", None),
+    500: Trouble("The server had an error while processing your request. Sorry about that!", "server_error"),
+    503: Trouble("That model is currently overloaded with other requests. You can retry your request.", "server_error"),
 }
 """https://developers.openai.com/api/docs/guides/error-codes"""
-
-
-def trouble(status: int) -> Refused:
-    """What OpenAI says of its own failures."""
-    text, kind, code = _TROUBLE.get(status, _TROUBLE[500])
-    return Refused("trouble", text, status, kind, code, None)
 
 
 def models(listed: Sequence[Model], name: str, owner: str) -> dict[str, Any]:

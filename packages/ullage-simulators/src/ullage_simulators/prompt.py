@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ullage_simulators.drawn import Drawn
@@ -60,6 +60,13 @@ class PromptPieces:
             raise TypeError(f"no text: {text!r}")
         self.pieces.append(Piece(text, **more))
 
+    def add_tools(self, tools: Sequence[Any]) -> None:
+        """The declared tools, and what it costs to declare any."""
+        if tools:
+            self.add(framing="tools")
+        for tool in tools:
+            self.add(json.dumps(tool, separators=(",", ":")), framing="tool")
+
 
 @dataclass(frozen=True, slots=True)
 class InputCount:
@@ -80,15 +87,22 @@ def count(prompt: PromptPieces, model: Model, drawn: Drawn, *, stream: bool) -> 
     for index, piece in enumerate(prompt.pieces):
         if piece.reasoning:
             size = piece.hidden + round(drawn.factor * tokens(piece.text))
-            if not (loop if index >= prompt.turn_begins else drawn.turns):
+            is_counted = loop if index >= prompt.turn_begins else drawn.turns
+            if not is_counted:
                 dropped += size
                 continue
             kept += size
         pieces.append(piece)
-    texts = accumulate(tokens(piece.text) for piece in pieces)
-    fixed = accumulate(piece.hidden + (getattr(drawn, piece.framing) if piece.framing else 0) for piece in pieces)
-    ends = tuple(round(drawn.factor * text) + more for text, more in zip(texts, fixed, strict=True))
-    return InputCount(ends[-1] if ends else 0, kept, dropped, tuple(pieces), ends, _keys(model.name, pieces))
+    text_tokens = fixed = size = 0
+    ends = []
+    for piece in pieces:
+        text_tokens += tokens(piece.text)
+        fixed += piece.hidden
+        if piece.framing:
+            fixed += getattr(drawn, piece.framing)
+        size = round(drawn.factor * text_tokens) + fixed
+        ends.append(size)
+    return InputCount(size, kept, dropped, tuple(pieces), tuple(ends), _keys(model.name, pieces))
 
 
 def _keys(model: str, pieces: Sequence[Piece]) -> tuple[str, ...]:
@@ -109,7 +123,9 @@ class PrefixCache:
         """Tokens of the longest prefix that was seen, in whole blocks; 0 below ``at_least``."""
         for key, end in zip(reversed(counted.keys), reversed(counted.ends), strict=True):
             if key in self._seen:
-                return end // block * block if end >= at_least else 0
+                if end < at_least:
+                    return 0
+                return end // block * block
         return 0
 
     def write(self, counted: InputCount, *, marked_only: bool = False) -> int:

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from ullage_simulators.answer import Call, ScriptedAnswer, default_answer
 from ullage_simulators.drawn import Drawn
-from ullage_simulators.errors import SimulatorError
 from ullage_simulators.faults import KINDS, Fault
 from ullage_simulators.models import MODELS, Model
 from ullage_simulators.prompt import ScriptContext
@@ -20,6 +19,10 @@ from ullage_simulators.prompt import ScriptContext
 SCENARIO_BYTES: Final = 16 * 1024 * 1024
 SCENARIO_DEPTH: Final = 100
 """The largest scenario file that is read, and its deepest nesting."""
+
+
+class SimulatorError(Exception):
+    """A scenario, a simulator's name or a port that can't be used; the message says what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +112,8 @@ def load(path: str | Path) -> Scenario:
     except RecursionError:
         raise SimulatorError(f"{path} is nested too deep for a scenario.") from None
     except ValueError as problem:  # both decoders' errors, and bad UTF-8
-        raise SimulatorError(
-            f"{path} is no valid {'JSON' if path.suffix == '.json' else 'TOML'}: {problem}."
-        ) from problem
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        raise SimulatorError(f"{path} is no valid {kind}: {problem}.") from problem
     return read(content)
 
 
@@ -149,7 +151,8 @@ def read(content: Any) -> Scenario:
 
 def _drawn(given: Any) -> dict[str, float | bool]:
     pinned = _table(given, "[drawn]", _names(Drawn))
-    _check(pinned, "[drawn]", {name: bool if name in ("loop", "turns") else (int, float) for name in pinned})
+    kinds: dict[str, Any] = dict.fromkeys(pinned, (int, float))
+    _check(pinned, "[drawn]", kinds | {"loop": bool, "turns": bool})
     return pinned
 
 
@@ -181,7 +184,9 @@ def _call(given: Any) -> Call:
     call = _table(given, "answers.calls", {"name", "arguments"})
     arguments = call.get("arguments", {})
     _check(call, "answers.calls", {"name": str, "arguments": (dict, str)})
-    return Call(call.get("name", ""), arguments if isinstance(arguments, str) else json.dumps(arguments))
+    if isinstance(arguments, dict):
+        arguments = json.dumps(arguments)
+    return Call(call.get("name", ""), arguments)
 
 
 def _fault(given: Any) -> Fault:

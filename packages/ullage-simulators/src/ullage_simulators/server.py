@@ -231,12 +231,18 @@ class App:
             page = Frame(b"<!doctype html><title>Sign in</title><p>Please sign in to use this network.</p>")
             answer = _Answer(200, [page], "text/html; charset=utf-8")
         slow, late = first(faults, "slow"), first(faults, "late-usage")
-        delay = slow.seconds if slow else self.memory.scenario.delay_s if answer.streams else 0.0
+        delay = 0.0
+        if slow:
+            delay = slow.seconds
+        elif answer.streams:
+            delay = self.memory.scenario.delay_s
         end = first(faults, "cut", "hang", "reset")
 
         async def parts() -> AsyncIterator[bytes]:
             for frame in answer.frames:
-                wait = delay + (late.seconds if late and frame.usage else 0.0)
+                wait = delay
+                if late and frame.usage:
+                    wait += late.seconds
                 if wait:
                     await self._pause(wait)
                 yield frame.data
@@ -275,7 +281,10 @@ def _body(value: Any) -> Frame:
 def _shown(usage: dict[str, Any], mode: UsageMode) -> dict[str, Any] | None:
     if mode == "none":
         return None
-    return _zeroed(usage) if mode == "zero" else usage
+    if mode != "zero":
+        return usage
+    zeroed: dict[str, Any] = _zeroed(usage)
+    return zeroed
 
 
 def _zeroed(value: Any) -> Any:
@@ -283,7 +292,9 @@ def _zeroed(value: Any) -> Any:
         return {name: _zeroed(each) for name, each in value.items()}
     if isinstance(value, list):
         return [_zeroed(each) for each in value]
-    return 0 if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return 0
+    return value
 
 
 async def _until(parts: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from ullage_simulators.models import Model
 from ullage_simulators.prompt import InputCount, PrefixCache, PromptPieces
 from ullage_simulators.refusal import CallRefused, Refused, Rule, refuse
 from ullage_simulators.scenario import Scenario
+
+_ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
 class Route(NamedTuple):
@@ -93,6 +96,14 @@ class CallInProgress:
     dropped: list[dict[str, Any]] = field(default_factory=list)
 
 
+class Trouble(NamedTuple):
+    """What a provider says of a failure of its own."""
+
+    text: str
+    kind: str
+    code: str | None = None
+
+
 class WireSimulator(ABC):
     """One provider's simulator. ``name`` is the first part of its paths, ``family`` that of its models."""
 
@@ -102,13 +113,21 @@ class WireSimulator(ABC):
     max_body_bytes: int
     content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
     unknown: ClassVar[Frame]
+    no_object: ClassVar[str] = ""
+    """What the provider says of a body that is JSON and no object."""
+    model_missing: ClassVar[str] = "param_missing"
+    """The rule for a request without a model."""
+    troubles: ClassVar[Mapping[int, Trouble]]
+    """By status; 500 is for every other one too."""
+    cache_block: int = 1
+    """Tokens: the cache holds prefixes in whole blocks."""
 
     def refuse(self, rule: str, /, **gaps: object) -> CallRefused:
         return refuse(self.rules, rule, **gaps)
 
-    @abstractmethod
     def base_path(self) -> str:
         """What a client's base URL ends in."""
+        return ""
 
     @abstractmethod
     def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
@@ -118,16 +137,25 @@ class WireSimulator(ABC):
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         """The API key of a request; empty without one."""
 
-    @abstractmethod
     def read(self, body: bytes) -> dict[str, Any]:
         """The request's object, or a refusal."""
+        try:
+            value = parse(body)
+        except BadBody as problem:
+            raise self.refuse("bad_json", detail=problem) from None
+        if not isinstance(value, dict):
+            raise self.refuse("bad_json", detail=self.no_object)
+        return value
 
-    @abstractmethod
     def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
         """The model's name in a request, or a refusal where it is missing."""
+        name = body.get("model")
+        if not isinstance(name, str):
+            raise self.refuse(self.model_missing, path="model")
+        return name
 
-    @abstractmethod
-    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool: ...
+    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
+        return body.get("stream") is True
 
     @abstractmethod
     def check(self, call: CallInProgress) -> None:
@@ -148,9 +176,12 @@ class WireSimulator(ABC):
     @abstractmethod
     def thinks(self, call: CallInProgress) -> bool: ...
 
-    @abstractmethod
     def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
-        """Tokens read from the cache and written to it; remembers the prefixes."""
+        """Tokens read from the cache and written to it, as far as the bill says them; remembers the prefixes."""
+        cache = call.memory.cache(call.model)
+        read = cache.read(counted, at_least=call.model.cache_from, block=self.cache_block)
+        cache.write(counted)
+        return read, 0
 
     def pass_size(self, call: CallInProgress) -> int:
         """Tokens that each sampling pass after the first adds to the input: what the provider's own tools gave."""
@@ -167,8 +198,8 @@ class WireSimulator(ABC):
     def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
         """The answer as a stream. ``late``: the bill comes with the last event that can hold it, and nowhere before."""
 
-    @abstractmethod
-    def count_reply(self, counted: InputCount) -> dict[str, Any]: ...
+    def count_reply(self, counted: InputCount) -> dict[str, Any]:
+        return {"input_tokens": counted.input}
 
     @abstractmethod
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
@@ -178,9 +209,10 @@ class WireSimulator(ABC):
     def error(self, refused: Refused) -> dict[str, Any]:
         """The wire's error object."""
 
-    @abstractmethod
     def trouble(self, status: int) -> Refused:
         """What the provider says when it is not the request's fault: 429 and 5xx."""
+        said = self.troubles.get(status, self.troubles[500])
+        return Refused("trouble", said.text, status, said.kind, said.code, None)
 
     def refusal_in_stream(self, refused: Refused) -> list[Frame] | None:
         """The refusal as a stream that began well, where the provider answers so; ``None``: as an HTTP error."""
@@ -196,3 +228,51 @@ def event(data: Any, name: str = "", *, usage: bool = False) -> Frame:
 def chunks(text: str, size: int) -> list[str]:
     """The text in pieces of ``size`` characters; one empty piece for no text is left out."""
     return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+# -- bodies, read as strictly as the providers' parsers do --
+
+
+class BadBody(ValueError):
+    """A body that is no JSON, or no valid Unicode; the message is orjson's, which Anthropic passes on."""
+
+
+def parse(body: bytes) -> Any:
+    """The body's JSON value. Raises ``BadBody`` for bad JSON, invalid UTF-8 and lone surrogates."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadBody("str is not valid UTF-8: surrogates not allowed: line 1 column 1 (char 0)") from None
+    _refuse_lone_surrogates(body)
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as problem:
+        where = f"line {problem.lineno} column {problem.colno} (char {problem.pos})"
+        raise BadBody(f"{problem.msg[0].lower()}{problem.msg[1:]}: {where}") from None
+    except RecursionError:
+        raise BadBody("recursion limit reached: line 1 column 1 (char 0)") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise BadBody(f"unexpected character: line 1 column 1 (char 0): {name}")
+
+
+def _refuse_lone_surrogates(body: bytes) -> None:
+    high_until = -1
+    for match in _ESCAPE.finditer(body):
+        code = int(match[1][1:], 16) if match[1][:1] == b"u" and len(match[1]) == 5 else 0
+        if high_until >= 0:
+            if match.start() == high_until and 0xDC00 <= code < 0xE000:
+                high_until = -1
+                continue
+            raise BadBody(_at("no low surrogate in string", high_until))
+        if 0xD800 <= code < 0xDC00:
+            high_until = match.end()
+        elif 0xDC00 <= code < 0xE000:
+            raise BadBody(_at("invalid high surrogate in string", match.start()))
+    if high_until >= 0:
+        raise BadBody(_at("no low surrogate in string", high_until))
+
+
+def _at(what: str, position: int) -> str:
+    return f"{what}: line 1 column {position + 1} (char {position})"

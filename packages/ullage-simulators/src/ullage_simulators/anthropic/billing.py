@@ -26,8 +26,10 @@ def pieces(body: dict[str, Any], model: Model) -> PromptPieces:
     for tool in tools:
         plain = {name: value for name, value in tool.items() if name != "cache_control"}
         prompt.add(json.dumps(plain, separators=(",", ":")), framing="tool", marked="cache_control" in tool)
-    system = body.get("system")
-    for block in [{"text": system}] if isinstance(system, str) and system else system or []:
+    system = body.get("system") or []
+    if isinstance(system, str):
+        system = [{"text": system}]
+    for block in system:
         prompt.add(block.get("text", ""), marked="cache_control" in block)
     for message in body["messages"]:
         prompt.add(framing="message")
@@ -54,7 +56,8 @@ def _add(prompt: PromptPieces, block: dict[str, Any]) -> None:
             prompt.add(framing="result", marked=marked)
             content = block.get("content")
             for inner in blocks({"content": content}):
-                _add(prompt, {**inner, "cache_control": None} if marked else inner)
+                nested = {**inner, "cache_control": None} if marked else inner
+                _add(prompt, nested)
         case "image":
             prompt.add(framing="image", marked=marked)
         case _:
@@ -64,23 +67,22 @@ def _add(prompt: PromptPieces, block: dict[str, Any]) -> None:
 
 def _ask(body: dict[str, Any]) -> ScriptContext:
     messages = body["messages"]
-    names = {
-        block.get("id"): str(block.get("name"))
-        for message in messages
-        for block in blocks(message)
-        if block.get("type") == "tool_use"
-    }
+    names = {}
+    for message in messages:
+        for block in blocks(message):
+            if block.get("type") == "tool_use":
+                names[block.get("id")] = str(block.get("name"))
     last = blocks(messages[-1])
-    results = tuple(
-        (names.get(block.get("tool_use_id"), ""), _text(blocks({"content": block.get("content")})))
-        for block in last
-        if block.get("type") == "tool_result"
-    )
+    results = []
+    for block in last:
+        if block.get("type") == "tool_result":
+            text = _text(blocks({"content": block.get("content")}))
+            results.append((names.get(block.get("tool_use_id"), ""), text))
     step = 1 + sum(message.get("role") == "assistant" for message in messages)
-    tools = tuple(
-        DeclaredTool(str(tool.get("name")), tool.get("input_schema") or {}) for tool in body.get("tools") or []
-    )
-    return ScriptContext(step, _text(last), results, tools)
+    tools = []
+    for tool in body.get("tools") or []:
+        tools.append(DeclaredTool(str(tool.get("name")), tool.get("input_schema") or {}))
+    return ScriptContext(step, _text(last), tuple(results), tuple(tools))
 
 
 def _text(found: list[dict[str, Any]]) -> str:

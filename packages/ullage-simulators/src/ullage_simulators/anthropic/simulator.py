@@ -11,18 +11,19 @@ from ullage_simulators.anthropic.checks import check_end, check_media, check_pai
 from ullage_simulators.anthropic.rules import RULES
 from ullage_simulators.anthropic.stream import UNKNOWN, events, message
 from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
-from ullage_simulators.body import BadBody, parse
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
-from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
+from ullage_simulators.wire import Bill, CallInProgress, Route, Trouble, WireSimulator
 
-_TROUBLE = {
-    429: ("rate_limit_error", "This request would exceed your organization's rate limit of 50 requests per minute."),
-    500: ("api_error", "Internal server error"),
-    503: ("api_error", "Service unavailable"),
-    529: ("overloaded_error", "Overloaded"),
+_TROUBLES = {
+    429: Trouble(
+        "This request would exceed your organization's rate limit of 50 requests per minute.", "rate_limit_error"
+    ),
+    500: Trouble("Internal server error", "api_error"),
+    503: Trouble("Service unavailable", "api_error"),
+    529: Trouble("Overloaded", "overloaded_error"),
 }
 """https://platform.claude.com/docs/en/api/errors"""
 
@@ -33,9 +34,9 @@ class Anthropic(WireSimulator):
     rules: Mapping[str, Rule] = RULES
     max_body_bytes = 32_000_000
     unknown = UNKNOWN
-
-    def base_path(self) -> str:
-        return ""
+    no_object = "Input should be a valid dictionary"
+    model_missing = "field_required"
+    troubles = _TROUBLES
 
     def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         match method, path.rstrip("/").split("/")[1:]:
@@ -51,23 +52,6 @@ class Anthropic(WireSimulator):
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         return headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
-
-    def read(self, body: bytes) -> dict[str, Any]:
-        try:
-            value = parse(body)
-        except BadBody as problem:
-            raise self.refuse("bad_json", detail=problem) from None
-        if not isinstance(value, dict):
-            raise self.refuse("bad_json", detail="Input should be a valid dictionary")
-        return value
-
-    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
-        if not isinstance(body.get("model"), str):
-            raise self.refuse("field_required", path="model")
-        return str(body["model"])
-
-    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
-        return body.get("stream") is True
 
     def check(self, call: CallInProgress) -> None:
         check_shape(call)
@@ -109,12 +93,10 @@ class Anthropic(WireSimulator):
     def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
         return events(call, spoken, usage, late=late)
 
-    def count_reply(self, counted: InputCount) -> dict[str, Any]:
-        return {"input_tokens": counted.input}
-
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
-        listed = [
-            {
+        listed = []
+        for model in models:
+            shown_model = {
                 "type": "model",
                 "id": model.name,
                 "display_name": model.name.replace("-", " ").title(),
@@ -122,8 +104,7 @@ class Anthropic(WireSimulator):
                 "max_input_tokens": model.window,
                 "max_tokens": model.max_output,
             }
-            for model in models
-        ]
+            listed.append(shown_model)
         if name:
             return listed[0]
         return {"data": listed, "has_more": False, "first_id": listed[0]["id"], "last_id": listed[-1]["id"]}
@@ -134,7 +115,3 @@ class Anthropic(WireSimulator):
             "error": {"type": refused.kind, "message": refused.text},
             "request_id": "req_simulated",
         }
-
-    def trouble(self, status: int) -> Refused:
-        kind, text = _TROUBLE.get(status, ("api_error", "Internal server error"))
-        return Refused("trouble", text, status, kind, None, None)

@@ -7,7 +7,6 @@ https://api-docs.deepseek.com/api/create-chat-completion (``prompt_cache_hit_tok
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from ullage_simulators.chat.checks import WIRE
@@ -21,17 +20,14 @@ def pieces(call: CallInProgress) -> PromptPieces:
     """Tools, then the messages."""
     body, prompt = call.body, PromptPieces()
     prompt.add(framing="request")
-    tools = body.get("tools") or []
-    if tools:
-        prompt.add(framing="tools")
-    for tool in tools:
-        prompt.add(json.dumps(tool, separators=(",", ":")), framing="tool")
+    prompt.add_tools(body.get("tools") or [])
     for message in body["messages"]:
         prompt.add(framing="result" if message["role"] == "tool" else "message")
         if message["role"] == "assistant":
             _add_reasoning(prompt, message, call)
         for part in parts(message.get("content")):
-            prompt.add(part.get("text", ""), framing="image" if part.get("type") == "image_url" else "")
+            framing = "image" if part.get("type") == "image_url" else ""
+            prompt.add(part.get("text", ""), framing=framing)
         for each in message.get("tool_calls") or []:
             function = each["function"]
             prompt.add(f"{function['name']} {function['arguments']}", framing="call")
@@ -64,14 +60,17 @@ def parts(content: Any) -> list[dict[str, Any]]:
     """A message's content as parts."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    if not isinstance(content, list):
+        return []
+    return [part for part in content if isinstance(part, dict)]
 
 
 def _ask(body: dict[str, Any]) -> ScriptContext:
     messages = body["messages"]
-    names = {
-        each.get("id"): each["function"]["name"] for message in messages for each in message.get("tool_calls") or []
-    }
+    names = {}
+    for message in messages:
+        for each in message.get("tool_calls") or []:
+            names[each.get("id")] = each["function"]["name"]
     results: list[tuple[str, str]] = []
     text: list[str] = []
     for message in messages:
@@ -84,9 +83,11 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
             case "user":
                 text.append(heard)
     step = 1 + sum(message["role"] == "assistant" for message in messages)
-    declared = [tool.get("function") or {} for tool in body.get("tools") or []]
-    tools = tuple(DeclaredTool(str(tool.get("name")), tool.get("parameters") or {}) for tool in declared)
-    return ScriptContext(step, "\n".join(text), tuple(results), tools)
+    tools = []
+    for tool in body.get("tools") or []:
+        function = tool.get("function") or {}
+        tools.append(DeclaredTool(str(function.get("name")), function.get("parameters") or {}))
+    return ScriptContext(step, "\n".join(text), tuple(results), tuple(tools))
 
 
 def shown(bill: Bill, variant: Variant) -> dict[str, Any]:

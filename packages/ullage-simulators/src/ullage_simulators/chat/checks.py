@@ -74,9 +74,12 @@ class Checks:
         most = call.memory.scenario.max_images
         if not most or "too_many_images" not in self.rules:
             return
-        contents = (message.get("content") for message in call.body["messages"])
-        parts = (part for content in contents if isinstance(content, list) for part in content)
-        if sum(part.get("type") == "image_url" for part in parts) > most:
+        images = 0
+        for message in call.body["messages"]:
+            content = message.get("content")
+            if isinstance(content, list):
+                images += sum(part.get("type") == "image_url" for part in content)
+        if images > most:
             raise self.refuse("too_many_images", most=most)
 
     def _check_name(self, path: str, name: Any) -> None:

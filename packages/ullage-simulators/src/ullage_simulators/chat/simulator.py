@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ullage_simulators.answer import Spoken
-from ullage_simulators.body import BadBody, parse
 from ullage_simulators.chat.billing import pieces, shown
 from ullage_simulators.chat.checks import Checks, thinks
 from ullage_simulators.chat.stream import UNKNOWN, completion, error, events
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
-from ullage_simulators.openai_rules import bearer
+from ullage_simulators.openai_rules import TROUBLES, bearer
 from ullage_simulators.openai_rules import models as openai_models
-from ullage_simulators.openai_rules import trouble as openai_trouble
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused
 from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
@@ -24,11 +22,14 @@ from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
 class Chat(WireSimulator):
     family = "openai"
     unknown = UNKNOWN
+    no_object = "expected a map"
+    troubles = TROUBLES
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.name = variant.name
         self.max_body_bytes = variant.max_body_bytes
+        self.cache_block = variant.cache_block
         self.checks = Checks(variant)
         self.rules = self.checks.rules
 
@@ -46,23 +47,6 @@ class Chat(WireSimulator):
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         return bearer(headers)
 
-    def read(self, body: bytes) -> dict[str, Any]:
-        try:
-            value = parse(body)
-        except BadBody as problem:
-            raise self.refuse("bad_json", detail=problem) from None
-        if not isinstance(value, dict):
-            raise self.refuse("bad_json", detail="expected a map")
-        return value
-
-    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
-        if not isinstance(body.get("model"), str):
-            raise self.refuse("param_missing", path="model")
-        return str(body["model"])
-
-    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
-        return body.get("stream") is True
-
     def check(self, call: CallInProgress) -> None:
         self.checks.check_shape(call)
         self.checks.check_messages(call)
@@ -72,9 +56,11 @@ class Chat(WireSimulator):
 
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         window = call.model.window
-        asked = (self.budget(call) or 0) if self.variant.sums else 0
-        if counted.input + asked > window:
-            total = counted.input + asked
+        asked = 0
+        if self.variant.sums:
+            asked = self.budget(call) or 0
+        total = counted.input + asked
+        if total > window:
             raise self.refuse("too_many_tokens", window=window, count=counted.input, asked=asked, total=total)
 
     def budget(self, call: CallInProgress) -> int | None:
@@ -83,12 +69,6 @@ class Chat(WireSimulator):
 
     def thinks(self, call: CallInProgress) -> bool:
         return thinks(call)
-
-    def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
-        cache = call.memory.cache(call.model)
-        read = cache.read(counted, at_least=call.model.cache_from, block=self.variant.cache_block)
-        cache.write(counted)
-        return read, 0
 
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill, self.variant)
@@ -99,15 +79,9 @@ class Chat(WireSimulator):
     def frames(self, call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *, late: bool) -> list[Frame]:
         return events(call, spoken, self.variant, usage)
 
-    def count_reply(self, counted: InputCount) -> dict[str, Any]:
-        return {"input_tokens": counted.input}
-
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
         own = [model for model in models if model.name in self.variant.models] or list(models)
         return openai_models(models if name else own, name, self.name)
 
     def error(self, refused: Refused) -> dict[str, Any]:
         return error(refused, self.variant)
-
-    def trouble(self, status: int) -> Refused:
-        return openai_trouble(status)

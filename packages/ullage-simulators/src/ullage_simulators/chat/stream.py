@@ -13,6 +13,7 @@ from ullage_simulators.chat.billing import said
 from ullage_simulators.chat.checks import WIRE
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.faults import Frame
+from ullage_simulators.openai_rules import error as openai_error
 from ullage_simulators.refusal import Refused
 from ullage_simulators.seal import seal
 from ullage_simulators.wire import CallInProgress, chunks, event
@@ -124,5 +125,4 @@ def error(refused: Refused, variant: Variant) -> dict[str, Any]:
             return {"error": {"code": refused.status, "message": refused.text, "type": refused.kind}}
         case "azure" if refused.name == "options_refused":
             return {"detail": refused.text}
-    fields = {"message": refused.text, "type": refused.kind, "param": refused.param, "code": refused.code}
-    return {"error": fields}
+    return openai_error(refused)

@@ -21,10 +21,7 @@ def pieces(body: dict[str, Any]) -> PromptPieces:
     for part in (body.get("systemInstruction") or {}).get("parts") or []:
         prompt.add(part.get("text", ""))
     declared = _declared(body)
-    if declared:
-        prompt.add(framing="tools")
-    for tool in declared:
-        prompt.add(json.dumps(tool, separators=(",", ":")), framing="tool")
+    prompt.add_tools(declared)
     for content in body["contents"]:
         prompt.add(framing="message")
         for part in content["parts"]:
@@ -54,29 +51,34 @@ def _add(prompt: PromptPieces, part: dict[str, Any]) -> None:
 
 
 def _declared(body: dict[str, Any]) -> list[dict[str, Any]]:
-    return [each for tool in body.get("tools") or [] for each in tool.get("functionDeclarations") or []]
+    declared: list[dict[str, Any]] = []
+    for tool in body.get("tools") or []:
+        declared += tool.get("functionDeclarations") or []
+    return declared
 
 
 def _ask(body: dict[str, Any], declared: list[dict[str, Any]]) -> ScriptContext:
     contents = body["contents"]
     last = contents[-1]["parts"]
-    results = tuple(
-        (str(part["functionResponse"].get("name")), _heard(part["functionResponse"].get("response") or {}))
-        for part in last
-        if "functionResponse" in part
-    )
+    results = []
+    for part in last:
+        if "functionResponse" in part:
+            given = part["functionResponse"]
+            results.append((str(given.get("name")), _heard(given.get("response") or {})))
     text = "\n".join(part["text"] for part in last if part.get("text"))
     step = 1 + sum(content.get("role") == "model" for content in contents)
-    tools = tuple(
-        DeclaredTool(str(tool.get("name")), tool.get("parametersJsonSchema") or tool.get("parameters") or {})
-        for tool in declared
-    )
-    return ScriptContext(step, text, results, tools)
+    tools = []
+    for tool in declared:
+        schema = tool.get("parametersJsonSchema") or tool.get("parameters") or {}
+        tools.append(DeclaredTool(str(tool.get("name")), schema))
+    return ScriptContext(step, text, tuple(results), tuple(tools))
 
 
 def _heard(response: dict[str, Any]) -> str:
-    only = next(iter(response.values())) if len(response) == 1 else response
-    return only if isinstance(only, str) else json.dumps(only)
+    given: Any = response
+    if len(response) == 1:
+        (given,) = response.values()
+    return given if isinstance(given, str) else json.dumps(given)
 
 
 def shown(bill: Bill) -> dict[str, Any]:

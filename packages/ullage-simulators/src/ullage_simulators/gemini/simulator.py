@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ullage_simulators.answer import Spoken
-from ullage_simulators.body import BadBody, parse
 from ullage_simulators.faults import Frame
 from ullage_simulators.gemini.billing import pieces, shown
 from ullage_simulators.gemini.checks import check_shape, check_signatures, check_turns, normalised
@@ -16,17 +15,16 @@ from ullage_simulators.gemini.stream import UNKNOWN, events, response
 from ullage_simulators.models import Model
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
-from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
+from ullage_simulators.wire import Bill, CallInProgress, Route, Trouble, WireSimulator
 
 _METHOD = re.compile(r"/v1(?:beta|alpha)?/models/(?P<model>[^/:]+):(?P<method>\w+)")
 _LIST = re.compile(r"/v1(?:beta|alpha)?/models(?:/(?P<model>[^/:]+))?")
-_TROUBLE = {
-    429: ("RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
-    500: (
-        "INTERNAL",
-        "An internal error has occurred. Please retry or report in https://developers.generativeai.google/",
+_TROUBLES = {
+    429: Trouble("Resource has been exhausted (e.g. check quota).", "RESOURCE_EXHAUSTED"),
+    500: Trouble(
+        "An internal error has occurred. Please retry or report in https://developers.generativeai.google/", "INTERNAL"
     ),
-    503: ("UNAVAILABLE", "The model is overloaded. Please try again later."),
+    503: Trouble("The model is overloaded. Please try again later.", "UNAVAILABLE"),
 }
 """https://ai.google.dev/gemini-api/docs/troubleshooting"""
 
@@ -37,9 +35,8 @@ class Gemini(WireSimulator):
     rules: Mapping[str, Rule] = RULES
     max_body_bytes = 20_971_520
     unknown = UNKNOWN
-
-    def base_path(self) -> str:
-        return ""
+    no_object = "Root element must be a message."
+    troubles = _TROUBLES
 
     def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         found = _METHOD.fullmatch(path)
@@ -52,7 +49,9 @@ class Gemini(WireSimulator):
                 case "countTokens":
                     return Route("count", found["model"])
         listed = _LIST.fullmatch(path)
-        return Route("models", listed["model"] or "") if method == "GET" and listed else None
+        if method == "GET" and listed:
+            return Route("models", listed["model"] or "")
+        return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         return (
@@ -62,12 +61,7 @@ class Gemini(WireSimulator):
         )
 
     def read(self, body: bytes) -> dict[str, Any]:
-        try:
-            value = parse(body)
-        except BadBody as problem:
-            raise self.refuse("bad_json", detail=problem) from None
-        if not isinstance(value, dict):
-            raise self.refuse("bad_json", detail="Root element must be a message.")
+        value = super().read(body)
         if "generateContentRequest" in value or "generate_content_request" in value:
             inner = value.get("generateContentRequest") or value.get("generate_content_request")
             return normalised(inner if isinstance(inner, dict) else {})
@@ -99,12 +93,6 @@ class Gemini(WireSimulator):
         config = (call.body.get("generationConfig") or {}).get("thinkingConfig") or {}
         return config.get("thinkingBudget") != 0
 
-    def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
-        cache = call.memory.cache(call.model)
-        read = cache.read(counted, at_least=call.model.cache_from)
-        cache.write(counted)
-        return read, 0
-
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill)
 
@@ -121,8 +109,9 @@ class Gemini(WireSimulator):
         }
 
     def models_reply(self, models: Sequence[Model], name: str) -> dict[str, Any]:
-        listed = [
-            {
+        listed = []
+        for model in models:
+            shown_model = {
                 "name": f"models/{model.name}",
                 "version": "001",
                 "displayName": model.name,
@@ -131,8 +120,7 @@ class Gemini(WireSimulator):
                 "supportedGenerationMethods": ["generateContent", "countTokens"],
                 "thinking": model.reasons,
             }
-            for model in models
-        ]
+            listed.append(shown_model)
         return listed[0] if name else {"models": listed}
 
     def error(self, refused: Refused) -> dict[str, Any]:
@@ -145,7 +133,3 @@ class Gemini(WireSimulator):
             }
             fault["details"] = [{**info, "metadata": {"service": "generativelanguage.googleapis.com"}}]
         return {"error": fault}
-
-    def trouble(self, status: int) -> Refused:
-        kind, text = _TROUBLE.get(status, _TROUBLE[500])
-        return Refused("trouble", text, status, kind, None, None)

@@ -88,7 +88,11 @@ def events(call: CallInProgress, spoken: Spoken, usage: dict[str, Any] | None, *
     objects = []
     for index, part in enumerate(said):
         is_last = index == len(said) - 1
-        so_far = usage if is_last else None if late or usage is None else _so_far(usage, index, len(said))
+        so_far = None
+        if is_last:
+            so_far = usage
+        elif usage is not None and not late:
+            so_far = _so_far(usage, index, len(said))
         objects.append(_object(call, [part], spoken if is_last else None, so_far, identity))
     billed = ["usageMetadata" in each for each in objects]
     if call.endpoint.sse:

@@ -22,11 +22,7 @@ def pieces(call: CallInProgress) -> PromptPieces:
     """Tools, instructions, then the items."""
     body, prompt = call.body, PromptPieces()
     prompt.add(framing="request")
-    tools = body.get("tools") or []
-    if tools:
-        prompt.add(framing="tools")
-    for tool in tools:
-        prompt.add(json.dumps(tool, separators=(",", ":")), framing="tool")
+    prompt.add_tools(body.get("tools") or [])
     if body.get("instructions"):
         prompt.add(body["instructions"], framing="message")
     for item in body["input"]:
@@ -40,7 +36,9 @@ def _add(prompt: PromptPieces, item: dict[str, Any], call: CallInProgress) -> No
         case "message":
             prompt.add(framing="message")
             content = item.get("content") or ""
-            for part in [{"text": content}] if isinstance(content, str) else content:
+            if isinstance(content, str):
+                content = [{"text": content}]
+            for part in content:
                 if part.get("type") == "input_image":
                     prompt.add(framing="image")
                 else:
@@ -54,19 +52,23 @@ def _add(prompt: PromptPieces, item: dict[str, Any], call: CallInProgress) -> No
         case "function_call_output":
             prompt.add(framing="result")
             for part in _parts(item.get("output")):
-                prompt.add(part.get("text", ""), framing="image" if part.get("type") == "input_image" else "")
+                framing = "image" if part.get("type") == "input_image" else ""
+                prompt.add(part.get("text", ""), framing=framing)
         case _:
             prompt.add(json.dumps(item))
 
 
 def _parts(output: Any) -> list[dict[str, Any]]:
-    return output if isinstance(output, list) else [{"type": "input_text", "text": str(output or "")}]
+    if isinstance(output, list):
+        return output
+    return [{"type": "input_text", "text": str(output or "")}]
 
 
 def _size(item: dict[str, Any], call: CallInProgress) -> int:
     carried = unseal(WIRE, item.get("encrypted_content"))
     record = call.memory.items.get(item.get("id", ""))
-    return int(carried["n"]) if carried else int(record["n"]) if record else 0
+    known = carried or record
+    return int(known["n"]) if known else 0
 
 
 def _ask(body: dict[str, Any]) -> ScriptContext:
@@ -85,20 +87,22 @@ def _ask(body: dict[str, Any]) -> ScriptContext:
             results.append((names.get(item.get("call_id"), ""), heard))
         elif item.get("role") == "user":
             content = item.get("content")
-            spoken = [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
-            text.append("\n".join(spoken))
+            if not isinstance(content, str):
+                content = "\n".join(part.get("text", "") for part in content or [])
+            text.append(content)
         was_said = is_said
-    tools = tuple(
-        DeclaredTool(str(tool.get("name")), tool.get("parameters") or {})
-        for tool in body.get("tools") or []
-        if tool.get("type") == "function"
-    )
-    return ScriptContext(steps + 1, "\n".join(text), tuple(results), tools)
+    tools = []
+    for tool in body.get("tools") or []:
+        if tool.get("type") == "function":
+            tools.append(DeclaredTool(str(tool.get("name")), tool.get("parameters") or {}))
+    return ScriptContext(steps + 1, "\n".join(text), tuple(results), tuple(tools))
 
 
 def shown(bill: Bill, model: Model) -> dict[str, Any]:
     """The usage object."""
-    reasoning = bill.reasoning // 64 * 64 if "floors-reasoning" in model.traits else bill.reasoning
+    reasoning = bill.reasoning
+    if "floors-reasoning" in model.traits:
+        reasoning = reasoning // 64 * 64
     return {
         "input_tokens": bill.input,
         "input_tokens_details": {"cached_tokens": bill.cache_read, "cache_write_tokens": 0},

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ullage_simulators.answer import Spoken
-from ullage_simulators.body import BadBody, parse
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
-from ullage_simulators.openai_rules import MAX_BODY_BYTES, bearer
+from ullage_simulators.openai_rules import MAX_BODY_BYTES, TROUBLES, bearer
 from ullage_simulators.openai_rules import error as openai_error
 from ullage_simulators.openai_rules import models as openai_models
-from ullage_simulators.openai_rules import trouble as openai_trouble
 from ullage_simulators.prompt import InputCount, PromptPieces
 from ullage_simulators.refusal import Refused, Rule
 from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
@@ -28,6 +26,8 @@ class Responses(WireSimulator):
     rules: Mapping[str, Rule] = RULES
     max_body_bytes = MAX_BODY_BYTES
     unknown = UNKNOWN
+    troubles = TROUBLES
+    cache_block = CACHE_BLOCK
 
     def base_path(self) -> str:
         return "/v1"
@@ -44,23 +44,6 @@ class Responses(WireSimulator):
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         return bearer(headers)
-
-    def read(self, body: bytes) -> dict[str, Any]:
-        try:
-            value = parse(body)
-        except BadBody:
-            raise self.refuse("bad_json") from None
-        if not isinstance(value, dict):
-            raise self.refuse("bad_json")
-        return value
-
-    def named_model(self, body: dict[str, Any], endpoint: Route) -> str:
-        if not isinstance(body.get("model"), str):
-            raise self.refuse("param_missing", path="model")
-        return str(body["model"])
-
-    def wants_stream(self, body: dict[str, Any], endpoint: Route) -> bool:
-        return body.get("stream") is True
 
     def check(self, call: CallInProgress) -> None:
         check_shape(call)
@@ -81,12 +64,6 @@ class Responses(WireSimulator):
     def thinks(self, call: CallInProgress) -> bool:
         return (call.body.get("reasoning") or {}).get("effort") != "none"
 
-    def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
-        cache = call.memory.cache(call.model)
-        read = cache.read(counted, at_least=call.model.cache_from, block=CACHE_BLOCK)
-        cache.write(counted)
-        return read, 0
-
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> dict[str, Any]:
         return shown(bill, call.model)
 
@@ -104,9 +81,6 @@ class Responses(WireSimulator):
 
     def error(self, refused: Refused) -> dict[str, Any]:
         return openai_error(refused)
-
-    def trouble(self, status: int) -> Refused:
-        return openai_trouble(status)
 
     def refusal_in_stream(self, refused: Refused) -> list[Frame] | None:
         return failed(refused) if refused.name == "too_many_tokens" else None
