@@ -1,4 +1,4 @@
-"""Which calls need a person's approval, what the person is shown, and what was allowed in advance."""
+"""Which calls need a person's approval, the questions about them, and grants."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ GrantScope = Literal["session", "project"]
 
 
 class Question(NamedTuple):
-    """A call that needs a person's approval: all of it, its digest, and what "always" would allow.
+    """A call that needs a person's approval: the whole call, its digest, and the grant that "always" would give.
 
-    ``offer`` is the prefix that is offered for a command, empty for a whole tool, ``None`` where nothing is offered.
+    ``offer`` is the prefix of commands to grant, empty for all calls of the tool, ``None`` if no grant is offered.
     """
 
     call_id: str
@@ -40,21 +40,21 @@ class Question(NamedTuple):
 
     @property
     def offered(self) -> str:
-        """What "always" would allow, in words; empty where nothing is offered."""
+        """What "always" would allow, as text; empty if no grant is offered."""
         if self.offer is None:
             return ""
         return prefix_text(self.offer) if self.offer else f"every {self.name} call"
 
 
 class ScopedGrant(NamedTuple):
-    """A grant and how far it reaches."""
+    """A grant and its scope."""
 
     scope: GrantScope
     grant: Grant
 
 
 def question_about(runtime: SessionRuntime, call: OpenCall) -> Question:
-    """What a person is asked about this call."""
+    """The question about this call."""
     return Question(
         call_id=call.call_id,
         name=call.name,
@@ -65,12 +65,12 @@ def question_about(runtime: SessionRuntime, call: OpenCall) -> Question:
 
 
 def questions(runtime: SessionRuntime) -> list[Question]:
-    """Every call that needs an answer now, in order."""
+    """The questions that wait for an answer, in order."""
     return [question_about(runtime, call) for call in runtime.ledger.loop.open if call.state == "asked"]
 
 
 def needs_approval(runtime: SessionRuntime, call: OpenCall) -> bool:
-    """Whether the settings or the tool want a person to be asked about this call."""
+    """Whether the settings or the tool require a person's approval of this call."""
     tool = runtime.tools.get(call.name)
     if tool is None or not may_ask(runtime, tool):
         return False
@@ -79,25 +79,25 @@ def needs_approval(runtime: SessionRuntime, call: OpenCall) -> bool:
     try:
         return bool(tool.needs_approval(parse_arguments(call.arguments)))
     except BadArguments:
-        return True  # a rule that can't be asked has not said that the call is harmless
+        return True  # without readable arguments the tool's rule can't find the call harmless
     except Exception:
-        log.exception("Whether a call of %s needs approval could not be told: it does", call.name)
+        log.exception("The rule of %s for approval failed: the call needs approval", call.name)
         return True
 
 
 def may_ask(runtime: SessionRuntime, tool: AgentTool) -> bool:
-    """Whether a person may be asked about calls of this tool, depending on their arguments or not."""
+    """Whether any call of this tool can need approval."""
     return is_listed(runtime, tool) or bool(tool.unconfined) or bool(tool.needs_approval)
 
 
 def is_listed(runtime: SessionRuntime, tool: AgentTool) -> bool:
-    """Whether the setting ``approve`` names the tool, or its kind."""
+    """Whether the setting ``approve`` names the tool or its kind."""
     approve = runtime.settings.approve
     return tool.name in approve or (MCP in approve and bool(tool.declaration.server))
 
 
 def grant_for(runtime: SessionRuntime, call: OpenCall) -> Grant | None:
-    """The grant that allows this call, the session's before the project's; ``None`` where there is none."""
+    """The grant that allows this call, the session's before the project's; ``None`` without one."""
     tool = runtime.tools.get(call.name)
     if tool is None or tool.unconfined:
         return None
@@ -111,18 +111,18 @@ def grant_for(runtime: SessionRuntime, call: OpenCall) -> Grant | None:
 
 
 def is_to_ask(runtime: SessionRuntime, call: OpenCall) -> bool:
-    """Whether this call may only run once a person was asked: nobody approved it, and no grant allows it."""
+    """Whether this call needs approval and has none, neither from a person nor from a grant."""
     return not call.is_approved and needs_approval(runtime, call) and grant_for(runtime, call) is None
 
 
 def grants_of(runtime: SessionRuntime) -> list[ScopedGrant]:
-    """What is allowed in advance in this session, and in its project."""
+    """The grants of this session and of its project."""
     session = [ScopedGrant("session", grant) for grant in runtime.ledger.loop.grants]
     return session + [ScopedGrant("project", grant) for grant in runtime.shared.grants.of(runtime.root)]
 
 
 def declaration_digest(tool: AgentTool) -> str:
-    """Names the declaration of a server's tool, which the server could change; empty for all others."""
+    """Identifies the declaration of a server's tool, which the server could change; empty for other tools."""
     return _digest(tool.declaration) if tool.declaration.server else ""
 
 
@@ -144,7 +144,7 @@ def _offer(runtime: SessionRuntime, call: OpenCall) -> tuple[str, ...] | None:
 
 
 def new_grant(runtime: SessionRuntime, tool: str, prefix: Sequence[str] = ()) -> Grant:
-    """A grant for a tool of the session. Raises ``CommandRefused`` for one that would allow what nobody can foresee."""
+    """A grant for a tool of the session. Raises ``CommandRefused`` for one whose effect can't be foreseen."""
     known = runtime.tools.get(tool)
     if known is None:
         raise CommandRefused(f"The session has no tool {tool!r}, so nothing can be granted for it.")
@@ -166,7 +166,7 @@ def new_grant(runtime: SessionRuntime, tool: str, prefix: Sequence[str] = ()) ->
 
 
 def granted_events(runtime: SessionRuntime, grant: Grant, scope: GrantScope) -> list[Event]:
-    """The grant as an event, where it is the session's, and the answer for every open question that it covers."""
+    """The event of a session's grant, and approvals of the waiting calls that the grant covers."""
     events: list[Event] = []
     if scope == "session":
         events.append(GrantGiven(grant=grant.id, tool=grant.tool, prefix=grant.prefix, declaration=grant.declaration))
@@ -185,7 +185,7 @@ def _is_covered(grant: Grant, call: OpenCall) -> bool:
 
 
 def revoked_event(runtime: SessionRuntime, grant: str) -> GrantRevoked | None:
-    """The event that takes back a grant of the session; ``None`` where it has none of this id."""
+    """The event that revokes a grant of the session; ``None`` if it has no such grant."""
     is_known = any(one.id == grant for one in runtime.ledger.loop.grants)
     return GrantRevoked(grant=grant) if is_known else None
 
@@ -193,10 +193,9 @@ def revoked_event(runtime: SessionRuntime, grant: str) -> GrantRevoked | None:
 def answer(
     runtime: SessionRuntime, call_id: str, approved: bool, note: str, digest: str, *, by_nobody: bool
 ) -> ApprovalGiven | None:
-    """The answer for the call that is asked about; ``None`` where none of this id waits for one.
+    """The answer for a waiting call; ``None`` if no call of this id waits for one.
 
-    Without a digest the call that is asked about is meant, if there is only one of this id. Raises ``CommandRefused``
-    for another digest.
+    Without a digest it is for the only waiting call of this id. Raises ``CommandRefused`` for another digest.
     """
     asked = [call for call in runtime.ledger.loop.open if call.call_id == call_id and call.state == "asked"]
     if not asked:

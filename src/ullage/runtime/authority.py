@@ -1,8 +1,8 @@
 """Who may set a setting besides the operator, and how far.
 
-The operator is who starts the program: launch arguments, the user's own configuration file, the environment, and the
-Python program that makes an ``Agent``. Everyone else is heard within the operator's settings: a caller of the API and
-the settings stored in a session's ledger, and a project's ``ullage.toml``. A model sets nothing.
+The operator starts the program: launch arguments, the user's own configuration file, the environment, and the Python
+program that makes an ``Agent``. All other sources count within the operator's settings: callers of the API, the
+settings stored in a session's ledger, and a project's ``ullage.toml``. A model sets nothing.
 
 Each setting carries one ``Authority`` (``runtime/settings.py``). ``precedence.resolve`` applies it, and the table of
 docs/security.md is made from it.
@@ -22,7 +22,7 @@ SANDBOXES: Final = ("off", "workspace+network", "workspace")
 
 
 class Kept(NamedTuple):
-    """What counts of a wanted value. ``dropped`` names the rest in words; empty when everything counts."""
+    """The part of a wanted value that counts. ``dropped`` describes the rest; empty if all of it counts."""
 
     value: Any
     dropped: str = ""
@@ -44,7 +44,7 @@ class Authority(NamedTuple):
     project: Literal["any", "part", "asked", "never"] = "any"
     why: str = ""
     how: str = ""
-    """How a session's value narrows the operator's, in words."""
+    """How a session's value narrows the operator's, for the documentation."""
     narrow: Narrow | None = None
     is_ceiling: bool = False
     """Whether a session's narrower value counts although an argument has a higher rank."""
@@ -113,13 +113,13 @@ def _sampling_of_models(wanted: Mapping[str, Mapping[str, Any]], ceiling: Any, w
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file's name says that it is not for showing: ``.env``, ``prod.env``, anything in ``.git``."""
+    """Whether a file is private by its name: ``.env``, ``prod.env``, anything in ``.git``."""
     path = PurePath(name)
     return path.name.lower().endswith(".env") or any(part.startswith(".") and part != "." for part in path.parts)
 
 
 ANYONE: Final = Authority()
-"""Harmless: it changes how the conversation is counted, shown or kept, within bounds."""
+"""Harmless: it changes within limits how the conversation is counted, shown or stored."""
 CHOICE: Final = Authority(
     project="asked", why="decides which provider gets the conversation, which key is used and what is spent"
 )

@@ -53,7 +53,7 @@ NONE_MET: Final = RequestLimits()
 
 
 def may_compact(runtime: SessionRuntime) -> bool:
-    """Whether a compaction is worth a try now. Cheap while nothing is due."""
+    """Whether to try a compaction now. Cheap while none is due."""
     loop, reading = runtime.ledger.loop, runtime.reading
     if loop.compact_asked is not None:
         return True
@@ -66,7 +66,7 @@ def may_compact(runtime: SessionRuntime) -> bool:
 
 
 def refusal(runtime: SessionRuntime, trigger: CompactionTrigger) -> str:
-    """Why a compaction would not help, as the breakers have it; empty where it may."""
+    """Why a compaction would not help, by the circuit breakers; empty if it may."""
     situation = situation_of(runtime, Compact(trigger), "")
     bar = aim_of(situation).bar
     return runtime.memory.breakers.refusal(
@@ -78,7 +78,7 @@ def refusal(runtime: SessionRuntime, trigger: CompactionTrigger) -> str:
 
 
 def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Situation:
-    """All that this compaction rests on, now."""
+    """The input of this compaction, as of now."""
     memory, settings, reading = runtime.memory, runtime.settings, runtime.reading
     if step.trigger == "overflow" and not runtime.compactions.met:
         _note_earlier_refusal(runtime)
@@ -107,28 +107,28 @@ def situation_of(runtime: SessionRuntime, step: Compact, compaction: str) -> Sit
 
 
 def _note_earlier_refusal(runtime: SessionRuntime) -> None:
-    """What can still be told of a refusal that another driver met: its kind."""
+    """Note a refusal that another driver got, of which only the kind is known."""
     for kind in (BodyTooLarge, TooManyImages):
         if runtime.memory.last_error == kind.__name__:
             note_refusal(runtime, kind(""))
 
 
 def note_refusal(runtime: SessionRuntime, problem: Overflow) -> None:
-    """Remember how many bytes or images the endpoint takes, from its refusal of the request that is in view."""
+    """Note how many bytes or images the endpoint accepts, from its refusal of the current view."""
     note_limits(runtime, problem, situation_of(runtime, Compact("point"), ""))
 
 
 def fold_of(runtime: SessionRuntime) -> Fold:
-    """The fold behind the session's readings, to be read."""
+    """The fold behind the session's readings, for reading only."""
     return runtime.ledger.meter._fold
 
 
 async def compact(runtime: SessionRuntime, step: Compact) -> None:
-    """Climb until something is committed or nothing helps. What happened stands in the ledger.
+    """Try strategies until one commits or none is left. The ledger records each attempt.
 
-    Raises for the store and for hooks alone. Cancelling is safe anywhere and leaves the view as it was.
+    Raises only errors of the store and of hooks. A cancel is safe at any point and leaves the view unchanged.
     """
-    before = await runtime.record_reading()  # what decides is what every display shows
+    before = await runtime.record_reading()  # so that displays show the reading that decides
     name = f"compaction-{runtime.ledger.loop.seq + 1}"
     if not await _is_allowed(runtime, step, name):
         return
@@ -159,10 +159,10 @@ async def compact(runtime: SessionRuntime, step: Compact) -> None:
 
 
 async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool:
-    """Whether no hook objects; their pins are taken over."""
+    """Whether no hook refuses. Pins the messages that hooks name."""
     for hook in runtime.shared.hooks:
-        said = await run_hook(hook.before_compaction(runtime.reading, step.trigger))
-        if isinstance(said, Refusal):
+        wish = await run_hook(hook.before_compaction(runtime.reading, step.trigger))
+        if isinstance(wish, Refusal):
             started = CompactionStarted(
                 compaction=name,
                 trigger=step.trigger,
@@ -170,15 +170,15 @@ async def _is_allowed(runtime: SessionRuntime, step: Compact, name: str) -> bool
                 high=runtime.reading.used.high,
                 history=fold_of(runtime).view.digest,
             )
-            await runtime.ledger.write([started, CompactionRolledBack(compaction=name, reason="vetoed", note=said.why)])
+            await runtime.ledger.write([started, CompactionRolledBack(compaction=name, reason="vetoed", note=wish.why)])
             return False
-        if said:
-            await runtime.ledger.write([Pinned(messages=said)])
+        if wish:
+            await runtime.ledger.write([Pinned(messages=wish)])
     return True
 
 
 async def summarise(runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, detached: bool = False) -> SummaryAnswer:
-    """One call of a summary. Its usage is spend; what the provider does is a value for the strategy."""
+    """Call the model for a summary. Its usage is spend; an error of the provider is a value for the strategy."""
     ledger, settings = runtime.ledger, runtime.settings
     call = f"{'prepare' if detached else 'summary'}-{ledger.loop.seq + 1}"
     size = Amount(tokens=wanted.tokens, low=0, high=wanted.tokens)
@@ -223,9 +223,9 @@ async def summarise(runtime: SessionRuntime, wanted: Ask, purpose: Purpose, *, d
 
 
 def _largest_answer(runtime: SessionRuntime, wanted: Ask, model: str, endpoint: Endpoint) -> int | None:
-    """What the call may ask for: what was planned, or the most the model gives.
+    """The largest output the call asks for: the planned one, at most the model's.
 
-    Where nobody knows that, and the wire need not say, ``None``: who asks for more than there is gets no summary.
+    ``None`` if the model's is unknown and the wire does not require one: the provider would refuse too large a value.
     """
     fold = fold_of(runtime)
     known = fold.limits.max_output.tokens if fold.limits.max_output is not None else None
@@ -247,7 +247,7 @@ def _request(runtime: SessionRuntime, wanted: Ask, model: str, wire: str, provid
 
 
 def prepare_ahead(runtime: SessionRuntime) -> None:
-    """Begin a summary in the background where the soft threshold is reached and none is there or under way."""
+    """Start a summary in the background if ``background_at`` is reached and none is prepared or running."""
     compactions = runtime.compactions
     if compactions.preparing is not None or compactions.prepared is not None:
         return
@@ -270,7 +270,7 @@ async def _prepare(runtime: SessionRuntime) -> None:
 
 
 async def stop_preparing(runtime: SessionRuntime) -> None:
-    """End a summary under way in the background; its call is closed in the ledger."""
+    """Stop a summary in the background, and close its call in the ledger."""
     task = runtime.compactions.preparing
     if task is not None:
         await stop(task)
@@ -280,7 +280,7 @@ async def stop_preparing(runtime: SessionRuntime) -> None:
 
 
 def background_closed(call: str, usage: Usage | None = None) -> list[Event]:
-    """The end of a call that prepared a summary and that nobody waits for any more."""
+    """The end of a call for a summary in the background that is no longer needed."""
     return [CallEnded(call=call, purpose="summary", outcome="cancelled", usage=usage)]
 
 
@@ -288,10 +288,10 @@ def background_closed(call: str, usage: Usage | None = None) -> list[Event]:
 
 
 def is_over_request(runtime: SessionRuntime) -> bool:
-    """Whether the view has more images or bytes than one request may hold, as far as that is known.
+    """Whether the view has more images or bytes than one request may hold, by the known limits.
 
-    Goes through the view once for each change of it, and not at all where it has no images and no limit was met: text
-    fills the window long before the body. It is looked at closely only where there may be too much.
+    Searches the view once after each change, and not at all without images and known limits: text fills the window
+    long before the body. The exact check runs only if the quick one finds that there may be too much.
     """
     view = runtime.ledger.meter._fold.view
     if not view.media and not runtime.compactions.met:
@@ -305,17 +305,14 @@ def is_over_request(runtime: SessionRuntime) -> bool:
 
 
 def limited(runtime: SessionRuntime, situation: Situation) -> Situation:
-    """The situation with what one request may hold: the least of what was met and of what is documented."""
+    """The situation with the limits of one request: the lowest of the documented ones and those of refusals."""
     fold = situation.fold
     limits = _least(_met(runtime), request_limits(fold.provider, fold.model, situation.messages))
     return dataclasses.replace(situation, image_limit=limits.most_images, bytes_limit=limits.most_bytes)
 
 
 def note_limits(runtime: SessionRuntime, problem: Overflow, situation: Situation) -> None:
-    """Remember how many images or bytes this model takes at its address, from its refusal of what is in view.
-
-    Of another model, and of the same one elsewhere, it says nothing.
-    """
+    """Note how many images or bytes this model accepts at its address, from its refusal of the current view."""
     met = _met(runtime)
     images, size = image_limit_of(problem, situation), bytes_limit_of(problem, situation)
     if images is not None:

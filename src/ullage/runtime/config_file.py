@@ -1,4 +1,4 @@
-"""The user's and the project's ``ullage.toml``: where they lie, and what they say."""
+"""Finds and reads the user's and the project's ``ullage.toml``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILE: Final = "ullage.toml"
 
 
 def user_config(environment: Mapping[str, str], *, platform: str = sys.platform) -> Path:
-    """Where the user's file lies: ``ULLAGE_CONFIG``, else in ``XDG_CONFIG_HOME``, else in the platform's place.
+    """The path of the user's file: ``ULLAGE_CONFIG``, else in ``XDG_CONFIG_HOME``, else in the platform's place.
 
     A relative ``XDG_CONFIG_HOME`` is ignored, as its specification asks
     (https://specifications.freedesktop.org/basedir-spec/latest/).
@@ -44,15 +44,15 @@ def user_config(environment: Mapping[str, str], *, platform: str = sys.platform)
 
 
 def project_config(start: Path) -> Path | None:
-    """The nearest ``ullage.toml``, from a directory upwards; ``None`` where there is none."""
+    """The nearest ``ullage.toml``, from a directory upwards; ``None`` if there is none."""
     here = start.absolute()
     return next((path for each in (here, *here.parents) if (path := each / FILE).is_file()), None)
 
 
 def config_files(start: Path, environment: Mapping[str, str], *, platform: str = sys.platform) -> list[Path]:
-    """The files that are there, the project's before the user's; a file that is both is the user's alone.
+    """The existing files, the project's before the user's; a file that is both counts as the user's.
 
-    Raises ``SettingError`` where ``ULLAGE_CONFIG`` names a file that is not there.
+    Raises ``SettingError`` if ``ULLAGE_CONFIG`` names a missing file.
     """
     user, project = user_config(environment, platform=platform), project_config(start)
     found = [] if project is None or _are_same(project, user) else [project]
@@ -64,9 +64,9 @@ def config_files(start: Path, environment: Mapping[str, str], *, platform: str =
 
 
 def read_configs(start: Path, environment: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Layer, ...]:
-    """What the user's and the project's file set, for ``resolve``. Raises ``SettingError`` as ``read_config`` does.
+    """The layers of the user's and the project's file, for ``resolve``. Raises ``SettingError`` as ``read_config``.
 
-    Of a project's file the user may have been asked whether all of it counts: the answer is looked up.
+    Looks up the user's answer about the project's file.
     """
     user = user_config(environment, platform=platform)
     answers = ProjectAnswers(data_directory(environment, platform=platform))
@@ -82,9 +82,9 @@ def read_configs(start: Path, environment: Mapping[str, str], *, platform: str =
 
 
 def remember_trusted(resolved: Resolved, environment: Mapping[str, str]) -> None:
-    """Remember the content of a file that counts because its directory is trusted, and where commands can write there.
+    """Store the content of a file that counts because its directory is trusted, and which places commands can write.
 
-    So a command of this session can't add to what counts in the next one. Raises ``UllageError``.
+    So a command of this session can't extend the settings of the next one. Raises ``UllageError``.
     """
     trusted = resolved.settings.trusted
     if not trusted:
@@ -99,15 +99,15 @@ def remember_trusted(resolved: Resolved, environment: Mapping[str, str]) -> None
 
 
 def read_config(path: Path, *, place: Literal["user file", "project file"] = "user file") -> Layer:
-    """What one file says.
+    """The layer of one file.
 
-    Raises ``SettingError`` that names the file and the line: it can't be read, is no TOML, holds an unknown key, a
-    value that a key can't take, or a secret.
+    Raises ``SettingError``, which names the file and the line: it can't be read, is no TOML, or has an unknown key, an
+    impossible value or a secret.
     """
     try:
         with path.open("rb") as file:
             data = file.read(CONFIG_BYTES + 1)
-        text = data.decode("utf-8-sig")  # editors of Windows begin a file with its mark
+        text = data.decode("utf-8-sig")  # Windows editors write a byte order mark
     except OSError as problem:
         raise SettingError(f"{path} can't be read ({problem.strerror}). Check who may read it.") from problem
     except UnicodeDecodeError as problem:
@@ -131,7 +131,7 @@ def read_config(path: Path, *, place: Literal["user file", "project file"] = "us
 
 
 def user_endpoints(environment: Mapping[str, str] | None = None) -> Mapping[str, Provider]:
-    """The endpoints that the user's own file names; no project's file is asked. Raises ``SettingError``.
+    """The endpoints in the user's own file; a project's file does not count. Raises ``SettingError``.
 
     ``ullage.Meter`` takes them, as ``Meter("lab:qwen3", endpoints=ullage.user_endpoints())``; an ``Agent`` has them.
     """

@@ -1,7 +1,6 @@
-"""An answer while it streams: stored in small batches before anybody sees it, and put together again after a cut.
+"""Stores a streaming answer in small batches, and restores it after an interruption.
 
-What a display shows is what ``Store.follow`` gives, and that is only what is stored. So what was shown is in the store,
-whatever happens to the process.
+Displays follow the store (``Store.follow``), so that everything they have shown is stored, even if the process dies.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ async def drafting(
 ) -> AsyncIterator[Draft]:
     """A draft of one answer, stored in batches while the block runs.
 
-    A piece waits at most ``flush_s`` seconds, or until ``flush_bytes`` wait. Leaving the block stores what still waits,
-    also when the task is cancelled, once or again. A store that fails ends the block with its error.
+    A piece waits at most ``flush_s`` seconds, or until ``flush_bytes`` wait. Leaving the block stores the rest, even
+    if the task is cancelled, once or again. An error of the store ends the block.
     """
     draft = Draft(store, lease, call, flush_bytes)
     try:
@@ -108,7 +107,7 @@ class Draft:
 
 
 def put_together(pieces: Sequence[DraftPiece], *, message_id: str, call: str) -> Message:
-    """The answer as far as its stored pieces reach: whole parts as they were, the others as far as they came."""
+    """The answer from its stored pieces: complete parts, and the beginning of the others."""
     whole: dict[str, Part] = {}
     texts: dict[str, list[str]] = {}
     kinds: dict[str, DraftPiece] = {}

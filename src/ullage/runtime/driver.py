@@ -1,7 +1,7 @@
-"""Drives one session: asks ``decide`` what comes next, has it carried out, and asks again, until it rests.
+"""Drives one session: asks ``decide`` for the next step, carries it out, and asks again, until the session rests.
 
-While it drives it holds the session's lease. Others' commands reach it through the ledger at any moment: a cancel ends
-what is under way, everything else waits for the next decision.
+During that it holds the session's lease. Commands reach it through the ledger at any time: a cancel interrupts the
+current step, all others wait for the next decision.
 """
 
 from __future__ import annotations
@@ -57,41 +57,40 @@ from ullage.tasks import background, to_completion
 log = logging.getLogger("ullage.runtime")
 
 EXPECTED: Final = (LeaseLost, SessionBusy, SessionNotFound, SettingError, StoreUnavailable)
-"""What may stop a driver without anything being wrong in it: the caller is told, or another driver continues."""
+"""Errors that are no bug of the driver: the caller is told, or another driver continues."""
 
-MOST_SAID: Final = 500
+LONGEST_ERROR: Final = 500
 """Characters of an unexpected exception's message that are stored."""
 
 BUSY_WAIT_S: Final = 0.5
-"""Seconds until a session that somebody else drives is tried again, unless something happens in it before."""
+"""Seconds before another attempt to drive a session that another process drives, unless it changes before."""
 
 
 class Driver:
-    """Drives one session whenever there is something to do. ``drive`` may be called again after it has returned."""
+    """Drives one session. ``drive`` may be called again after it has returned."""
 
     def __init__(self, shared: AgentRuntime, session: str) -> None:
         self._shared = shared
         self._session = session
         self.runtime: SessionRuntime | None = None
-        """The session's folds, once it has been looked at."""
+        """The session's folds, after the first ``look``."""
         self.problem: Exception | None = None
         """The unexpected exception that stopped the driver the last time."""
         self._current: asyncio.Task[None] | None = None
 
     async def look(self) -> SessionRuntime:
-        """The session as it is now, to be looked at; the same folds that decide. Raises as ``drive`` does."""
+        """The session as it is now: the folds that decisions use. Raises as ``drive`` does."""
         if self.runtime is None or self.runtime.ledger.is_broken:
             self.runtime = await opened(self._shared, self._session)
         await self.runtime.ledger.catch_up()
         return self.runtime
 
     async def drive(self) -> None:
-        """Work until the session rests or waits for a person. Returns at once when there is nothing to do.
+        """Take steps until the session rests or waits for a person. Returns at once if there is no work.
 
         Raises ``StoreUnavailable``, ``SettingError`` and ``SessionNotFound``. An unexpected exception is logged and
-        recorded as a pause of the turn, so that the next message or a resume tries again. Cancelling is like a crash
-        without its losses: the work in progress is stopped and stays open in the ledger, the lease is given back, and
-        the next driver continues.
+        recorded as a pause of the turn, so that the next message or a resume tries again. A cancel stops the work in
+        progress, leaves it open in the ledger and gives the lease back; the next driver continues.
         """
         while True:
             try:
@@ -130,14 +129,15 @@ class Driver:
         return False
 
     async def _record(self, runtime: SessionRuntime, problem: Exception) -> None:
-        """Pause the turn for what stopped it. Raises ``LeaseLost``, ``StoreUnavailable``."""
+        """Pause the turn because of this error. Raises ``LeaseLost``, ``StoreUnavailable``."""
+        text = str(problem)[:LONGEST_ERROR]
         note = (
-            f"An unexpected error stopped this turn: {type(problem).__name__}: {str(problem)[:MOST_SAID]}. The log has "
-            "its traceback. Resume the turn or send a message to try again."
+            f"An unexpected error stopped this turn: {type(problem).__name__}: {text}. The log has its traceback. "
+            "Resume the turn or send a message to try again."
         )
         loop, ledger = runtime.ledger.loop, runtime.ledger
         paused = TurnPaused(turn=loop.turn, reason="failed", note=clean_text(note).text)
-        # Stored without folding: the exception may have left the folds half done, so they are made again.
+        # Stored without folding: the exception may have left the folds incomplete, so they are made again.
         await to_completion(ledger.store.append(ledger.held, [paused], after=loop.seq, durable=True))
         self.problem = problem
 
@@ -148,7 +148,7 @@ class Driver:
             log.exception("The session %s could not be opened again", self._session)
 
     async def _wait_for_other(self) -> bool:
-        """Wait while another driver works; False when nothing is left to do."""
+        """Wait while another driver works; False if no work is left."""
         async with self._shared.store.watch(self._session) as watch:
             await watch.wait(BUSY_WAIT_S)
         about = await self._shared.store.about(self._session)
@@ -183,7 +183,7 @@ class Driver:
     async def _renew(self, lease: Lease, ttl_s: float) -> None:
         while True:
             await asyncio.sleep(ttl_s / 3)
-            # A store that fails says so in the driver's own writes. Once it works again the lease is still wanted.
+            # The driver's own writes raise the error of a failing store; when it works again the lease is still needed.
             with contextlib.suppress(StoreUnavailable):
                 await self._shared.store.renew(lease, ttl_s=ttl_s)
 
@@ -211,7 +211,7 @@ class Driver:
         return step
 
     async def _listen(self, runtime: SessionRuntime) -> None:
-        """Take in others' commands while a step is under way; a cancel interrupts it."""
+        """Fold commands of others during a step; a cancel interrupts the step."""
         async with self._shared.store.watch(self._session) as watch:
             while True:
                 await watch.wait()
@@ -222,7 +222,7 @@ class Driver:
                     await self._interrupt(runtime)
 
     async def _interrupt(self, runtime: SessionRuntime) -> None:
-        """End what is under way, or let running tools end where that was asked for."""
+        """Cancel the current step, or let running tools end if the cancel allows it."""
         loop, current = runtime.ledger.loop, self._current
         if current is None or current.done():
             return
@@ -305,7 +305,7 @@ class Driver:
                 return
 
     async def _interruptible(self, runtime: SessionRuntime, doing: Coroutine[Any, Any, None]) -> None:
-        """Carry out a step that a cancel may end; then what it left open is settled by the next decision."""
+        """Carry out a step that a cancel may interrupt; the next decision settles the work it leaves open."""
         async with background(doing) as task:
             self._current = task
             try:
@@ -316,7 +316,7 @@ class Driver:
                 self._current = None
 
     async def _give_up(self, runtime: SessionRuntime, note: str) -> None:
-        """End the turn where it is: close what is open, as after a crash, and what was not started."""
+        """End the turn: close open work as after a crash, and calls that were not started."""
         await self._settle(runtime, Settle("crash"))
         loop = runtime.ledger.loop
         events = closed(loop.open, "not_started", "Not run: the turn ended before this call was started.")
@@ -338,11 +338,11 @@ class Driver:
         else:
             returns = runtime.settings.cancel_queue == "return"
             events = after_cancel(left, _persisted(loop, partial), returns_queue=returns)
-        # A message that is to be returned may be withdrawn meanwhile: then this is decided again.
+        # If a message to return is withdrawn meanwhile, the next decision settles again.
         await ledger.write(events, exact=step.how == "cancel", ends_draft=loop.call)
 
     async def _deliver(self, runtime: SessionRuntime, step: Deliver) -> None:
-        """Out of the queue and into the conversation in one transaction; not at all if a command came in between."""
+        """Move messages from the queue to the conversation in one transaction, unless a command came meanwhile."""
         loop = runtime.ledger.loop
         events: list[Event] = []
         if step.begins_turn:
@@ -355,7 +355,7 @@ class Driver:
 
 
 def _persisted(loop: Loop, partial: Message | None) -> Persisted:
-    """What a cancel has kept, in the words of seed 003."""
+    """What a cancel has kept."""
     if loop.compaction:
         return "compaction_rolled_back"
     if any(call.state == "started" for call in loop.open):

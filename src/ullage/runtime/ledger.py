@@ -1,7 +1,7 @@
-"""A session as its driver sees it: the ledger it appends to, and the folds of it.
+"""The ledger of an open session and the folds of its events.
 
-Every change goes through ``write``: stored first, then folded, in the order of the ledger, the commands of others among
-them. Nobody else changes the folds, so that what is decided on is always what is stored.
+Every change goes through ``write``: events are stored first and then folded, in the order of the ledger, together with
+commands of others. So every decision rests on stored events.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ullage.tasks import to_completion
 
 
 async def load_contents(store: Store, session: str, entries: Sequence[Entry]) -> None:
-    """Read the contents of these messages from the store, as far as they are missing."""
+    """Read the missing contents of these messages from the store."""
     missing = [entry for entry in entries if entry.content is None]
     if missing:
         put_contents(missing, await store.read_these(session, events_of(missing)))
 
 
 async def load_for(event: Event, store: Store, session: str, meter: Meter) -> None:
-    """Read the contents that folding this event needs."""
+    """Read the contents that the fold of this event needs."""
     if meter._fold.needs_content(event):
         entries = list(meter._fold.view)
         if isinstance(event, Uncompacted):
@@ -37,10 +37,10 @@ async def load_for(event: Event, store: Store, session: str, meter: Meter) -> No
 
 
 class Ledger:
-    """One session and its folds. Belongs to one event loop. ``listeners`` are called with each event once it is folded.
+    """One session and its folds. Belongs to one event loop. ``listeners`` are called with each event after its fold.
 
-    ``lease`` is ``None`` while somebody else may drive: then it can only be looked at.
-    ``write`` and ``catch_up`` raise ``LeaseLost`` and ``StoreUnavailable``; then nothing of the call is stored.
+    ``lease`` is ``None`` while another process may drive: the session can only be read then. ``write`` and ``catch_up``
+    raise ``LeaseLost`` and ``StoreUnavailable``; nothing of the call is stored then.
     """
 
     def __init__(self, store: Store, session: str, meter: Meter, loop: Loop) -> None:
@@ -51,14 +51,14 @@ class Ledger:
         self.loop = loop
         self.listeners: list[Callable[[Event], None]] = []
         self.is_broken = False
-        """An event could not be folded, so that the folds are half done: the session has to be opened again."""
+        """An event could not be folded, so that the folds are incomplete: the session has to be opened again."""
         self._lock = asyncio.Lock()
         self._is_loaded = False
-        """Whether no message in view lacks its content: those that come in later have theirs."""
+        """Whether every message in view has its content; later ones always have."""
 
     @property
     def held(self) -> Lease:
-        """The lease. Raises ``LeaseLost`` where there is none."""
+        """The lease. Raises ``LeaseLost`` if there is none."""
         if self.lease is None:
             raise LeaseLost(f"The session {self.session} is not driven from here.")
         return self.lease
@@ -66,21 +66,20 @@ class Ledger:
     async def write(
         self, events: Sequence[Event], *, exact: bool = False, durable: bool = False, ends_draft: str = ""
     ) -> bool:
-        """Store and fold these events, after the commands that came before them.
+        """Store and fold these events, after the commands that were stored before them.
 
-        With ``exact`` they are written only if nothing was stored since what is folded at this moment, where they were
-        decided: False says that something was, and it is folded. A write that was begun ends, and is folded, even if
-        the caller is cancelled.
+        With ``exact`` they are stored only if no other event was stored since the last folded one; False means that
+        another was, and it is folded. A write is completed and folded even if the caller is cancelled.
         """
         decided = self.loop.seq if exact else None
         return await to_completion(self._write(events, decided, durable=durable, ends_draft=ends_draft))
 
     async def catch_up(self) -> int:
-        """Fold what others have stored since; gives how many events that were."""
+        """Fold the events that others have stored since; returns their number."""
         return await to_completion(self._catch_up())
 
     async def load(self, entries: Sequence[Entry] | None = None) -> None:
-        """Read the contents of these messages in view, or of all, where they were not read yet."""
+        """Read the missing contents of these messages in view, or of all of them."""
         if self._is_loaded:
             return
         async with self._lock:
@@ -88,13 +87,13 @@ class Ledger:
             self._is_loaded = self._is_loaded or entries is None
 
     async def has(self, seq: int) -> bool:
-        """Whether the event is folded, once a write under way has ended: what it stores is told before it is folded."""
+        """Whether the event is folded. Waits for a write in progress: its events are announced before their fold."""
         async with self._lock:
             return self.loop.seq >= seq
 
     @asynccontextmanager
     async def still(self) -> AsyncIterator[None]:
-        """Nothing is folded inside the block, so that another thread may read the folds. Not to be written in."""
+        """A block in which no event is folded, so that another thread may read the folds. It must not write."""
         async with self._lock:
             yield
 
@@ -102,7 +101,7 @@ class Ledger:
         async with self._lock:
             self._check()
             exact = decided is not None
-            if exact and self.loop.seq != decided:  # folded while the lock was waited for
+            if exact and self.loop.seq != decided:  # another event was folded before the lock was free
                 return False
             stored = await self.store.append(
                 self.held, events, after=self.loop.seq, exact=exact, durable=durable, ends_draft=ends_draft
@@ -119,7 +118,7 @@ class Ledger:
 
     def _check(self) -> None:
         if self.is_broken:
-            raise RuntimeError(f"The folds of the session {self.session} are half done. Open it again.")
+            raise RuntimeError(f"The folds of the session {self.session} are incomplete. Open it again.")
 
     async def _fold(self, events: Sequence[Event]) -> None:
         self.is_broken = True

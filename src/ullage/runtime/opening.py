@@ -1,4 +1,4 @@
-"""Opens a session: the folds from the last checkpoint, the events behind it, and what carrying out its steps needs."""
+"""Opens a session: folds its last checkpoint and the events after it."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ullage.store.store import Checkpoint, Store
 log = logging.getLogger("ullage.runtime")
 
 VERSION: Final = "runtime-3"
-"""Raised when ``Loop`` or ``LoopMemory`` fold otherwise."""
+"""Increased whenever ``Loop`` or ``LoopMemory`` fold differently."""
 
 
 def written_by() -> str:
-    """Names the code that can read a session's checkpoint."""
+    """Identifies the code that can read a session's checkpoint."""
     return f"{VERSION} {made_by()}"
 
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """The two small folds of a checkpoint; the meter's stands behind them."""
+    """The two small folds of a checkpoint; the meter's follows them."""
 
     loop: Loop
     memory: LoopMemory
@@ -42,13 +42,13 @@ _of_stored: Final = msgspec.json.Decoder(_Stored)
 
 
 def pack(loop: Loop, memory: LoopMemory, meter: bytes) -> bytes:
-    """The three folds as bytes. The small ones are JSON, as they hold JSON of providers."""
+    """The three folds as bytes. The small ones are JSON, since they hold JSON of providers."""
     small = msgspec.json.encode(_Stored(loop=loop, memory=memory))
     return len(small).to_bytes(4) + small + meter
 
 
 class Folds(NamedTuple):
-    """What a session's events come to. ``checkpointed`` is the last event that a checkpoint covers."""
+    """The folds of a session's events. ``checkpointed`` is the last event that a checkpoint covers."""
 
     meter: Meter
     loop: Loop
@@ -58,7 +58,7 @@ class Folds(NamedTuple):
 
 
 async def opened(shared: AgentRuntime, session: str) -> SessionRuntime:
-    """The session as the ledger has it. Raises ``SessionNotFound``, ``StoreUnavailable``, ``SettingError``."""
+    """The session by its ledger. Raises ``SessionNotFound``, ``StoreUnavailable``, ``SettingError``."""
     folds = await folded(shared.store, session, estimator=shared.settings.estimator)
     if damaged := folds.loop.damaged:
         rows = ", ".join(f"{seq:,}" for seq in damaged)
@@ -83,7 +83,7 @@ async def opened(shared: AgentRuntime, session: str) -> SessionRuntime:
 
 
 def _tell(hooks: Sequence[Hook], ledger: Ledger, event: Event) -> None:
-    """Tell the hooks what was stored while the session is driven from here; none of them can break the folding."""
+    """Call the hooks for an event stored while this process drives; their exceptions don't break the fold."""
     if ledger.lease is None:
         return
     for hook in hooks:
@@ -94,7 +94,7 @@ def _tell(hooks: Sequence[Hook], ledger: Ledger, event: Event) -> None:
 
 
 async def folded(store: Store, session: str, *, estimator: str | Callable[[str], float] = "auto") -> Folds:
-    """All three folds of a session, from its checkpoint where there is one that this code can read."""
+    """All three folds of a session, from its checkpoint if this code can read it."""
     folds = await _from_checkpoint(store, session, estimator)
     if folds is None:
         folds = Folds(Meter(estimator=estimator, session=session), Loop(), LoopMemory(), 0, Checkpoints())
@@ -122,7 +122,7 @@ async def _from_checkpoint(store: Store, session: str, estimator: str | Callable
 
 
 async def save_if_due(runtime: SessionRuntime) -> None:
-    """Store a checkpoint where enough has happened since the last one. Raises ``LeaseLost``, ``StoreUnavailable``."""
+    """Store a checkpoint if enough events have followed the last one. Raises ``LeaseLost``, ``StoreUnavailable``."""
     ledger = runtime.ledger
     if not should_checkpoint(ledger.loop.seq - runtime.checkpointed, len(ledger.meter)):
         return

@@ -1,7 +1,7 @@
-"""Reading the value of a setting, whether Python, TOML or an environment variable gave it.
+"""Readers of setting values from Python, TOML or an environment variable.
 
-Each reader takes what was given and gives the value as ``Settings`` holds it; reading its own result changes nothing.
-A value that can't be is a ``ValueError`` whose text says what can, as the end of a sentence.
+A reader returns the value as ``Settings`` holds it; reading its own result changes nothing. It raises ``ValueError``
+for an impossible value; the text names the possible ones, as the end of a sentence.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
 from typing import Any, Final, Literal
@@ -41,11 +41,11 @@ def is_secret_name(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServerSetting:
-    """How an MCP server is reached: a ``command`` that is started, or a ``url``.
+    """How to reach an MCP server: a ``command`` to start, or a ``url``.
 
     ``env``, ``args`` and ``headers`` may hold ``${NAME}``, which ``with_environment`` fills in. ``cwd`` is relative to
-    the root. ``sandbox`` confines a server that is started, as commands are. ``enabled=False`` leaves a server out that
-    a file of lower rank names.
+    the root. ``sandbox`` confines a started server like a command. ``enabled=False`` leaves out a server that a file of
+    lower rank names.
     """
 
     command: str = ""
@@ -73,15 +73,11 @@ class McpServerSetting:
                     f"{value!r} of an MCP server can't be filled in: write $$ for a dollar."
                 ) from problem
 
-        return McpServerSetting(
-            command=self.command,
+        return replace(
+            self,
             args=tuple(fill(each) for each in self.args),
             env={name: fill(value) for name, value in self.env.items()},
-            cwd=self.cwd,
-            url=self.url,
             headers={name: fill(value) for name, value in self.headers.items()},
-            enabled=self.enabled,
-            sandbox=self.sandbox,
         )
 
 
@@ -162,7 +158,7 @@ def optional(reader: ValueReader) -> ValueReader:
 
 
 def or_none(reader: ValueReader) -> ValueReader:
-    """The same or ``None``, where ``none`` is a word of its own."""
+    """The same or ``None``, if the word ``none`` is one of the values."""
 
     def read(given: object) -> Any:
         return None if given is None else reader(given)
@@ -180,7 +176,7 @@ def estimator(given: object) -> str | Callable[[str], float]:
 
 
 def names(given: object) -> tuple[str, ...]:
-    """A list of names; one text with commas will do."""
+    """A list of names, or one text with commas."""
     if isinstance(given, str):
         return tuple(each.strip() for each in given.split(",") if each.strip())
     if isinstance(given, Sequence) and all(isinstance(each, str) and each for each in given):
@@ -189,7 +185,7 @@ def names(given: object) -> tuple[str, ...]:
 
 
 def inner_files(given: object) -> tuple[str, ...]:
-    """Files below a directory: none is absolute, none leads out of it."""
+    """Files below a directory: relative, and without ``..``."""
     files = names(given)
     if any(Path(each).is_absolute() or ".." in Path(each).parts for each in files):
         raise ValueError("give names of files inside the project's root")
@@ -204,14 +200,14 @@ def directory(given: object) -> Path:
 
 
 def directories(given: object) -> tuple[Path, ...]:
-    """A list of them; one text with commas will do."""
+    """A list of directories, or one text with commas."""
     if isinstance(given, Sequence) and not isinstance(given, str):
         return tuple(directory(each) for each in given)
     return tuple(directory(each) for each in names(given))
 
 
 def absolute_directories(given: object) -> tuple[Path, ...]:
-    """A list of them that means the same wherever the program is started."""
+    """A list of absolute directories."""
     found = directories(given)
     for each in found:
         if not each.is_absolute():
@@ -246,7 +242,7 @@ def servers(given: object) -> dict[str, McpServerSetting]:
 
 
 def sandboxed(given: object) -> object:
-    """How a server is confined; ``true`` is the usual way."""
+    """The sandbox of a server; ``true`` means ``workspace``."""
     chosen = {True: "workspace", False: "off"}.get(given, given) if isinstance(given, bool) else given
     return one_of("off", "workspace", "workspace+network")(chosen)
 
@@ -285,7 +281,7 @@ def _server(name: str, given: object) -> McpServerSetting:
 
 
 def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Where a table holds a secret itself rather than a ``${NAME}``: the path of each, in order."""
+    """The paths of the secrets in a table, in order; a ``${NAME}`` is none."""
     if isinstance(given, McpServerSetting):
         given = {"env": given.env, "headers": given.headers}
     if not isinstance(given, Mapping):
@@ -300,17 +296,17 @@ def literal_secrets(given: object, path: tuple[str, ...] = ()) -> list[tuple[str
 
 
 def shown(value: object) -> str:
-    """A value on one line, whole, with everything that is not plain ASCII escaped."""
+    """A whole value on one line, with non-ASCII characters escaped."""
     return json.dumps(plain_value(value))
 
 
 def plain_value(value: object) -> object:
-    """A value as JSON has it."""
+    """A value as JSON types."""
     return _without_empty(msgspec.to_builtins(value, enc_hook=str))
 
 
 def _without_empty(value: object) -> object:
-    """MCP servers have a field for everything; what is empty says nothing."""
+    """Leaves out the empty fields of MCP servers."""
     if isinstance(value, dict) and {"command", "url", "enabled"} <= value.keys():
         return {name: one for name, one in value.items() if one not in ("", [], {}, True)}
     if isinstance(value, dict):
@@ -319,7 +315,7 @@ def _without_empty(value: object) -> object:
 
 
 def _number(given: object) -> float | int | None:
-    """The number that was given or written, finite; ``None`` is no number."""
+    """The finite number, also from text; ``None`` for anything else."""
     if isinstance(given, bool):
         return None
     if isinstance(given, int):

@@ -9,9 +9,10 @@ from ullage.meter.reading import Reading
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """One line for a dashboard. ``max_tokens`` is the window, ``None`` while it is unknown.
+    """A line for a dashboard. ``max_tokens`` is the window, ``None`` if it is unknown.
 
-    ``near_limit`` goes up at one share of the compaction point and down at a lower one, so that it does not flicker.
+    ``near_limit`` becomes true at one share of the compaction point and false below a lower one, so that it does not
+    flicker.
     """
 
     snapshot: str
@@ -25,7 +26,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def status_of(event: ReadingTaken) -> Status:
-    """The status that an event carries."""
+    """The status of a reading's event."""
     return Status(
         snapshot=event.snapshot,
         tokens=event.used.tokens,

@@ -1,4 +1,4 @@
-"""Carries out ``RunTools``: each call between two rows of the ledger, its result recorded as soon as it is there."""
+"""Carries out ``RunTools``: records the start of each call, runs it, and records its result at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ullage.tools.tool import DEFAULT_TIMEOUT_S, AgentTool, BadArguments
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CallContext:
-    """What a running call may use of its session."""
+    """The session as a running call may use it."""
 
     session: str
     call_id: str
@@ -49,7 +49,7 @@ class CallContext:
             return text[start:] if size is None else text[start : start + size]
 
     async def _text_of(self, part: str) -> bytes | None:
-        """The text of a part as it was said, where a compaction has left its ends and its id as a handle."""
+        """The original text of a part, of which a compaction has left the ends, with its id as a handle."""
         for event in await self.store.read(self.session):
             if isinstance(event, MessageAdded):
                 for one in event.message.parts:
@@ -64,11 +64,11 @@ class _Ready(NamedTuple):
 
 
 async def run_tools(runtime: SessionRuntime, calls: tuple[OpenCall, ...]) -> None:
-    """Run these calls at the same time. Each has a row that says it was started before it is.
+    """Run these calls at the same time. The start of each is stored before it runs.
 
-    Whether a call may run is looked at here once more: one that nobody approved byte for byte is asked about.
-    What a tool does becomes its result; raises only for the store and for hooks. Cancelling cancels the tools, waits
-    for what they have to end, and leaves the calls that have no result yet open for whoever settles them.
+    Approval is checked here once more: a call that no person approved byte for byte is asked about. An exception of a
+    tool becomes its result; raises only errors of the store and of hooks. A cancel cancels the tools, waits for their
+    cleanup, and leaves the calls without a result open, until the driver settles them.
     """
     ready: list[_Ready] = []
     rows: list[Event] = []
