@@ -53,8 +53,11 @@ async def send_message(
     key: Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)] = None,
 ) -> Acknowledged:
     """The answer comes after the message is stored. Repeating an ``Idempotency-Key`` or ``id`` changes nothing."""
-    name = data.id or ("" if key is None else _name_of(key))
-    pieces, keys = _pieces(data), cast(IdempotencyKeys, state.idempotency)
+    name = data.id or ""
+    if not name and key is not None:
+        name = f"key-{blake2b(key.encode(), digest_size=16).hexdigest()}"
+    pieces = _pieces(data)
+    keys = cast(IdempotencyKeys, state.idempotency)
     if name:
         await _refuse_taken(opened, name)
     if key is not None:
@@ -76,7 +79,8 @@ class IdempotencyKeys:
 
     def check(self, session: str, key: str, data: NewMessage) -> None:
         """Raises ``UnusableMessage`` if the key was used with another body."""
-        if self._seen.get((session, key), _digest(data)) != _digest(data):
+        digest = _digest(data)
+        if self._seen.get((session, key), digest) != digest:
             raise UnusableMessage(f"The Idempotency-Key {key[:100]!r} was used for another message: take a new one.")
 
     def remember(self, session: str, key: str, data: NewMessage) -> None:
@@ -89,10 +93,6 @@ class IdempotencyKeys:
 
 def _digest(data: NewMessage) -> bytes:
     return blake2b(msgspec.json.encode(data), digest_size=16).digest()
-
-
-def _name_of(key: str) -> str:
-    return f"key-{blake2b(key.encode(), digest_size=16).hexdigest()}"
 
 
 async def _refuse_taken(opened: Opened, name: str) -> None:
@@ -108,7 +108,10 @@ def _pieces(data: MessageContent) -> list[str | bytes]:
     for number, image in enumerate(data.images, 1):
         if image_size(image) is None and not image.startswith(b"%PDF-"):
             raise UnusableMessage(f"Image {number} is no image: send PNG, JPEG, GIF, WebP, BMP or PDF as base64.")
-    return [*data.images, *([data.text] if data.text.strip() else [])]
+    pieces: list[str | bytes] = [*data.images]
+    if data.text.strip():
+        pieces.append(data.text)
+    return pieces
 
 
 def acknowledged(receipt: Receipt) -> Acknowledged:
@@ -137,7 +140,8 @@ async def list_messages(
     page = entries[start:end]
     await ledger.load(page)
     messages = tuple(msgspec.Raw(encode(entry.message)) for entry in page)
-    return MessagePage(messages=messages, total=len(entries), before=entries[start].id if start else None)
+    earlier = entries[start].id if start else None
+    return MessagePage(messages=messages, total=len(entries), before=earlier)
 
 
 @get("/v1/sessions/{session:str}/queue", operation_id="list_queue", summary="What waits, in the order of delivery")

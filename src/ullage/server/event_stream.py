@@ -206,8 +206,9 @@ def moved(position: StreamPosition, item: Event | DraftPiece) -> StreamPosition:
     """The position after this item."""
     if isinstance(item, DraftPiece):
         return StreamPosition(position.seq, item.offset + 1)
-    begins_or_ends = isinstance(item, CallStarted | CallEnded) and item.purpose == "main"
-    return StreamPosition(item.seq, 0 if begins_or_ends else position.pieces)
+    if isinstance(item, CallStarted | CallEnded) and item.purpose == "main":
+        return StreamPosition(item.seq)
+    return StreamPosition(item.seq, position.pieces)
 
 
 def frame(position: StreamPosition, item: Event | DraftPiece) -> bytes:

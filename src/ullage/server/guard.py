@@ -69,9 +69,11 @@ class Guard:
         )
         is_open = path == "/" or path.startswith(OPEN)
         refused = refusal(head, self._names, self._origins)
-        bearer: Bearer | Problem = ANYONE if is_open or refused else self._bearer(head, _address(scope))
-        if refused is None and isinstance(bearer, Problem):
-            refused = bearer
+        bearer: Bearer | Problem = ANYONE
+        if refused is None and not is_open:
+            bearer = self._bearer(head, _address(scope))
+            if isinstance(bearer, Problem):
+                refused = bearer
         if refused is not None:
             await _refuse(send, refused)
             return

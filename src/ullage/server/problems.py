@@ -148,9 +148,9 @@ def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
 
 def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
     """Answers an error of Ullage."""
-    headers = (
-        {"retry-after": "2"} if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams) else None
-    )
+    headers = {}
+    if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams):
+        headers["retry-after"] = "2"
     return answer(masked(request, of_error(error)), headers)
 
 

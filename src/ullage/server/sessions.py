@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
@@ -42,7 +43,9 @@ JSON_LINES: Final = "application/x-ndjson"
 @post("/v1/sessions", status_code=201, operation_id="begin_session", summary="Begin a session")
 async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
     """Refuses an id that exists already. Without ``model`` the server's own is used."""
-    settings = {**data.settings, "model": data.model} if data.model else data.settings
+    settings = dict(data.settings)
+    if data.model:
+        settings["model"] = data.model
     refuse_passwords(settings)
     session = await host.begin(usable_id(data.id), settings)
     return Created(id=session.id)
@@ -56,8 +59,9 @@ async def list_sessions(
 ) -> SessionList:
     """``before`` is the value from the previous list."""
     rows = await host.store.sessions(limit=limit, before=before)
+    sessions = tuple(line_of(row) for row in rows)
     has_more = len(rows) == limit
-    return SessionList(sessions=tuple(map(line_of, rows)), before=rows[-1].changed if has_more else None)
+    return SessionList(sessions=sessions, before=rows[-1].changed if has_more else None)
 
 
 @get("/v1/sessions/{session:str}", operation_id="get_session", summary="The state of a session")
@@ -92,7 +96,7 @@ async def export_session(host: TheHost, session: FromPath[str]) -> Stream:
     """The format of docs/store.md, streamed. Events written meanwhile are not in it."""
     name = unescaped(session)
     await host.store.about(name)
-    file_name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+    file_name = re.sub(r"[^\w.-]", "_", name)
     headers = {"content-disposition": f'attachment; filename="{file_name}.jsonl"'}
     return Stream(_gathered(export_lines(host.store, name)), media_type=JSON_LINES, headers=headers)
 
@@ -156,6 +160,7 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
             )
         )
     line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
+    reading = work.memory.taken
     return SessionState(
         **line,
         state=_state(loop, is_stopped=bool(stopped), is_interrupted=is_interrupted),
@@ -166,7 +171,7 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
         open=tuple(open_calls),
         queued=len(loop.queue),
         damaged=loop.damaged,
-        status=None if work.memory.taken is None else status_of(work.memory.taken),
+        status=None if reading is None else status_of(reading),
     )
 
 
@@ -175,7 +180,9 @@ def _stopped(session: Session) -> str:
     failure = session.failure
     if failure is None or not session.is_idle:
         return ""
-    return str(failure) if isinstance(failure, UllageError) else f"{type(failure).__name__}: {failure}"
+    if isinstance(failure, UllageError):
+        return str(failure)
+    return f"{type(failure).__name__}: {failure}"
 
 
 def _state(loop: Loop, *, is_stopped: bool, is_interrupted: bool) -> AgentState:

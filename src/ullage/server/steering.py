@@ -12,7 +12,7 @@ from litestar.params import FromPath, JSONBody
 
 from ullage.encoding import encode
 from ullage.errors import CommandRefused
-from ullage.runtime.approvals import GrantScope, Question
+from ullage.runtime.approvals import Question
 from ullage.runtime.precedence import left_out
 from ullage.runtime.sandboxing import warnings_of
 from ullage.runtime.session import Session
@@ -50,7 +50,8 @@ PRIVATE = frozenset({"mcp", "models", "params"})
 )
 async def cancel(opened: Opened, data: JSONBody[CancelOrder | None] = None) -> CancelResult:
     """Answers after the partial answer is stored, also if nothing ran."""
-    done = await opened.cancel(None if data is None else data.tools)
+    tools = None if data is None else data.tools
+    done = await opened.cancel(tools)
     returned = tuple(msgspec.Raw(encode(message)) for message in done.returned)
     return CancelResult(cancelled=done.cancelled, persisted=done.persisted, returned=returned)
 
@@ -78,19 +79,13 @@ async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval])
         return
     for question in questions:
         if question.digest == data.digest and question.offer is not None and data.approved:
-            await give(opened, question, data.always)
+            await opened.grant(question.name, question.offer, scope=data.always)
+            await opened.approve(call_id, digest=question.digest)
             return
     raise CommandRefused(
         "`always` can't be used here: it needs `approved`, the digest of the call, and a call that offers it. Decide "
         "without `always`."
     )
-
-
-async def give(opened: Session, question: Question, scope: GrantScope) -> None:
-    """Grant what the question offers and approve its call."""
-    assert question.offer is not None
-    await opened.grant(question.name, question.offer, scope=scope)
-    await opened.approve(question.call_id, digest=question.digest)
 
 
 @get(
@@ -179,7 +174,8 @@ async def change_settings(opened: Opened, state: State, data: JSONBody[dict[str,
 @post("/v1/sessions/{session:str}/compact", status_code=202, operation_id="compact", summary="Compact now")
 async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) -> None:
     """At rest immediately; in a turn before its next call. The result is an event."""
-    await opened.compact("" if data is None else data.instructions)
+    instructions = "" if data is None else data.instructions
+    await opened.compact(instructions)
 
 
 @post(

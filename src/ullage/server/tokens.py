@@ -254,7 +254,9 @@ class WrongTokens:
         """Seconds an address has to wait; 0 for none."""
         since, count = self._seen.get(_network(address), (0.0, 0))
         left = since + WRONG_S - self._clock()
-        return max(left, 1.0) if count >= WRONG_AT_ONCE and left > 0 else 0.0
+        if count < WRONG_AT_ONCE or left <= 0:
+            return 0.0
+        return max(left, 1.0)
 
     def note(self, address: str) -> None:
         """Count a wrong token from this address."""

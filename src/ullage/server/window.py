@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -15,7 +15,6 @@ from ullage.importers import ImportedSession, read
 from ullage.messages import (
     FilePart,
     ImagePart,
-    Message,
     Part,
     ProviderItem,
     ReasoningPart,
@@ -25,7 +24,6 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
-from ullage.meter.rows import PartEstimate
 from ullage.meter.spend import Spend
 from ullage.meter.track import Step
 from ullage.server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
@@ -64,8 +62,9 @@ async def get_spend(opened: Opened) -> Spend:
 
 def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
     """The steps as lines."""
-    before: Step | None = None
+    before: int | None = None
     for step in steps:
+        size = step.estimated if step.actual is None else step.actual
         yield StepLine(
             number=step.number,
             call=step.call,
@@ -76,28 +75,24 @@ def step_lines(steps: Sequence[Step]) -> Iterator[StepLine]:
             actual=step.actual,
             error=step.error,
             error_percent=step.error_percent,
-            tokens=_size(step),
-            grown=None if before is None else _size(step) - _size(before),
+            tokens=size,
+            grown=None if before is None else size - before,
             marks=step.marks,
             first=step.first,
         )
-        before = step
-
-
-def _size(step: Step) -> int:
-    return step.estimated if step.actual is None else step.actual
+        before = size
 
 
 def largest_of(meter: Meter, count: int) -> tuple[LargeItem, ...]:
     """The largest items that cost anything, with the beginning of each."""
     items = [item for item in meter.largest(count) if item.tokens]
-    texts = _previews(meter.messages, items)
-    return tuple(LargeItem(**item._asdict(), preview=texts.get(item.part, "")) for item in items)
-
-
-def _previews(messages: Iterable[Message], items: Sequence[PartEstimate]) -> dict[str, str]:
     wanted = {item.part for item in items}
-    return {part.id: _preview(part) for message in messages for part in message.parts if part.id in wanted}
+    previews = {}
+    for message in meter.messages:
+        for part in message.parts:
+            if part.id in wanted:
+                previews[part.id] = _preview(part)
+    return tuple(LargeItem(**item._asdict(), preview=previews.get(item.part, "")) for item in items)
 
 
 def _preview(part: Part) -> str:
