@@ -127,8 +127,8 @@ def declaration_digest(tool: AgentTool) -> str:
 
 
 def _digest(declaration: Tool) -> str:
-    said = f"{declaration.description}\0".encode() + bytes(declaration.schema)
-    return sha256(said).hexdigest()
+    content = f"{declaration.description}\0".encode() + bytes(declaration.schema)
+    return sha256(content).hexdigest()
 
 
 def _offer(runtime: SessionRuntime, call: OpenCall) -> tuple[str, ...] | None:

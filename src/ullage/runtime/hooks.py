@@ -32,7 +32,7 @@ async def run_hook(doing: Awaitable[T]) -> T:
 
 
 class Refusal(NamedTuple):
-    """A hook's no: ``why`` is said to the model for a tool, and recorded for a compaction."""
+    """A hook's refusal: ``why`` is told to the model for a tool, and recorded for a compaction."""
 
     why: str
 

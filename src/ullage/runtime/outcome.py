@@ -1,4 +1,4 @@
-"""What the methods of a session give back: its result, a cancel's answer, a waiting message."""
+"""Return values of a session's methods: its result, the answer of a cancel, a queued message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INTERRUPTED_NOTE: Final = "The program that worked on this turn ended before the
 
 
 class WaitingMessage(NamedTuple):
-    """A message that waits. ``position`` counts from 1 in the order of delivery."""
+    """A queued message. ``position`` counts from 1 in the order of delivery."""
 
     id: str
     position: int
@@ -28,7 +28,7 @@ class WaitingMessage(NamedTuple):
 
 
 class CancelAnswer(NamedTuple):
-    """What a cancel has done. ``persisted`` is what was kept (seed 003); ``returned`` are messages given back."""
+    """The effect of a cancel. ``persisted`` is what was kept; ``returned`` are messages given back from the queue."""
 
     cancelled: bool
     persisted: Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
@@ -38,7 +38,7 @@ class CancelAnswer(NamedTuple):
 class Result(NamedTuple):
     """How the session came to rest. ``text`` is the last answer's.
 
-    ``reason`` is an ``EndReason``, a ``PauseReason``, or ``interrupted`` where the turn has no driver. ``is_paused``:
+    ``reason`` is an ``EndReason``, a ``PauseReason``, or ``interrupted`` if the turn has no driver. ``is_paused``:
     the turn is not over; ``note`` says what it waits for.
     """
 
@@ -48,7 +48,7 @@ class Result(NamedTuple):
     is_paused: bool
     reading: Reading
     error: UllageError | None = None
-    """What a failed or too large turn failed with."""
+    """The error of a failed or too large turn."""
 
     def or_raise(self) -> Result:
         """The result, if the turn did not fail. Raises its ``error`` otherwise."""
@@ -58,7 +58,7 @@ class Result(NamedTuple):
 
 
 def error_of(reason: str, kind: str, note: str, stuck: ContextUnfixable | None) -> UllageError | None:
-    """The error that a turn's end stands for; ``None`` where it is none."""
+    """The error of a turn's end; ``None`` if it did not fail."""
     if reason == "too_large":
         return stuck or Overflow(note)
     if reason != "failed":
@@ -68,7 +68,7 @@ def error_of(reason: str, kind: str, note: str, stuck: ContextUnfixable | None) 
 
 
 def last_words(messages: Sequence[Message]) -> str:
-    """The text of the last answer to the last thing a person said; empty where it has none yet."""
+    """The text of the answer to the last message of a person; empty before the answer."""
     for message in reversed(messages):
         if message.role == "assistant":
             return "".join(part.text for part in message.of_type(TextPart))

@@ -427,7 +427,7 @@ class Session:
         """Continue from this message; later ones leave the view and stay in the ledger. Only at rest."""
         loop = (await self._driving.look()).ledger.loop
         if loop.turn:
-            raise CommandRefused("A turn is under way: cancel it first, then rewind.")
+            raise CommandRefused("A turn is running: cancel it first, then rewind.")
         await self._command(Rewound(to=message_id))
 
     # -- compaction --
@@ -440,7 +440,7 @@ class Session:
         """Restore the exact view before a compaction or a prune, followed by later messages. Only at rest."""
         loop = (await self._driving.look()).ledger.loop
         if loop.turn or loop.compaction:
-            raise CommandRefused("A turn is under way: cancel it or wait for its end, then uncompact.")
+            raise CommandRefused("A turn is running: cancel it or wait for its end, then uncompact.")
         await self._command(Uncompacted(compaction=compaction))
 
     async def explain(self, message_id: str) -> Whereabouts:

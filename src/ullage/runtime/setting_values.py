@@ -262,11 +262,11 @@ _SERVER_READERS: Final[Mapping[str, ValueReader]] = {
 def _server(name: str, given: object) -> McpServerSetting:
     if isinstance(given, McpServerSetting):
         return given
-    said = table(given) if isinstance(given, Mapping) else {}
-    if not said or said.keys() - _SERVER_READERS.keys():
+    fields = table(given) if isinstance(given, Mapping) else {}
+    if not fields or fields.keys() - _SERVER_READERS.keys():
         raise ValueError(f"a server such as {name!r} has only {', '.join(_SERVER_READERS)}")
     read: dict[str, Any] = {}
-    for key, value in said.items():
+    for key, value in fields.items():
         try:
             read[key] = _SERVER_READERS[key](value)
         except ValueError as problem:

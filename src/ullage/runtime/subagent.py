@@ -1,4 +1,4 @@
-"""An agent as a tool of another: a session of its own, its own model's limits, its spend in the parent's.
+"""An agent as a tool of another: its own session and limits, its spend counted in the parent's.
 
 researcher = ullage.Agent("anthropic:claude-haiku-4-5", tools=[search])
 agent = ullage.Agent("anthropic:claude-opus-4-6", tools=[subagent(researcher, name="research", description="…")])
@@ -38,7 +38,7 @@ _SCHEMA: Final = msgspec.Raw(
 def subagent(agent: Agent, *, name: str, description: str, timeout_s: float = 3_600.0) -> AgentTool:
     """A tool that gives ``agent`` a task and returns its last answer.
 
-    Its session is ``parent/call id`` in the parent's store, so that a crash in the middle goes on where it was. Each of
+    Its session is ``parent/call id`` in the parent's store, so that it resumes after a crash. Each of
     its calls is a row of purpose ``child`` in the parent's ledger: spend of the parent, and no part of its reading. A
     cancelled parent cancels it.
     """
@@ -70,8 +70,8 @@ async def _perform(agent: Agent, task: str, context: CallContext) -> Output:
             await _mirror_rest(session, context, known)
     if result.reason == "finished":
         return Output(result.text or "(The agent said nothing.)")
-    said = f"The agent stopped ({result.reason}). {result.note}".rstrip()
-    return Output(f"{said}\n{result.text}".rstrip(), is_error=True)
+    stopped = f"The agent stopped ({result.reason}). {result.note}".rstrip()
+    return Output(f"{stopped}\n{result.text}".rstrip(), is_error=True)
 
 
 async def _answered(session: Session, task: str) -> Result:

@@ -5,7 +5,7 @@
 A turn is one span (``invoke_agent``); below it each model call (``chat MODEL``), summaries included, and each tool call
 (``execute_tool NAME``). They are made of the ledger's events: times and numbers are those of the ledger, and a call
 that failed or was cancelled has its span too. What a process leaves open when it ends is not exported. No content is
-recorded: no prompt, answer, argument or result. Where nobody has set an exporter up, nothing happens.
+recorded: no prompt, answer, argument or result. Without an exporter it does nothing.
 
 The names are those of https://github.com/open-telemetry/semantic-conventions-genai (status: development, schema
 gen-ai/1.42.0): input tokens include what was read from and written to a cache, output tokens include reasoning.
@@ -49,7 +49,7 @@ _Attributes = dict[str, str | int | float | bool | list[str]]
 
 @dataclass(slots=True)
 class _Session:
-    """The open spans of one session. ``turn`` is that of the turn under way."""
+    """The open spans of one session. ``turn`` is the span of the current turn."""
 
     turn: Span | None = None
     calls: dict[str, Span] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Telemetry(Hook):
     # -- turns --
 
     def _turn(self, session: _Session, event: Event) -> Span:
-        """The span of the turn under way; one that another process began goes on in a span of its own."""
+        """The span of the current turn; the rest of a turn that another process began has its own span."""
         if session.turn is None:
             attributes: _Attributes = {
                 "gen_ai.operation.name": "invoke_agent",
@@ -183,28 +183,28 @@ class Telemetry(Hook):
             start_time=_time(event),
         )
 
-    def _end(self, span: Span | None, event: Event, wrong: str, said: str = "") -> None:
+    def _end(self, span: Span | None, event: Event, wrong: str, text: str = "") -> None:
         if span is None:
             return
         if wrong:
             span.set_attribute("error.type", wrong)
-            span.set_status(self._api.Status(self._api.StatusCode.ERROR, said or wrong))
+            span.set_status(self._api.Status(self._api.StatusCode.ERROR, text or wrong))
         span.end(end_time=_time(event))
 
 
 def _usage(event: CallEnded) -> _Attributes:
-    """What was reported, and nothing that was not."""
+    """The reported usage as attributes."""
     usage = event.usage
     if usage is None:
         return {}
-    said = {
+    fields = {
         "gen_ai.usage.input_tokens": usage.input,
         "gen_ai.usage.output_tokens": usage.output,
         "gen_ai.usage.cache_read.input_tokens": usage.cache_read,
         "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
         "gen_ai.usage.reasoning.output_tokens": usage.reasoning,
     }
-    reported: _Attributes = {name: tokens for name, tokens in said.items() if tokens is not None}
+    reported: _Attributes = {name: tokens for name, tokens in fields.items() if tokens is not None}
     if usage.placeholder or not usage.final:
         reported["ullage.usage.estimated"] = True
     return reported

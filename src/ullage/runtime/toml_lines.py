@@ -33,10 +33,10 @@ def is_too_deep(text: str, most: int = TOML_DEPTH) -> bool:
 
 
 def line_of(text: str, path: Sequence[str]) -> int | None:
-    """The line, from 1, on which ``path`` begins (``["mcp", "github", "url"]``); ``None`` where it is not found.
+    """The line, from 1, on which ``path`` begins (``["mcp", "github", "url"]``); ``None`` if it is not found.
 
-    The path is said by the first run of lines after a readable beginning that makes another readable beginning with
-    the path in it. Exact for whatever tomllib reads, multi-line values and quoted or dotted keys included.
+    Parses ever longer beginnings of the text: the line follows the last readable beginning without the path. Exact for
+    all TOML, also for multi-line values and quoted or dotted keys.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     if len(lines) > LONGEST or len(text) > LARGEST:
@@ -44,18 +44,18 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
     begins = 0
     for end in range(1, len(lines) + 1):
         try:
-            said = tomllib.loads("\n".join(lines[:end]))
+            table = tomllib.loads("\n".join(lines[:end]))
         except tomllib.TOMLDecodeError:
             continue
-        if _holds(said, path):
+        if _holds(table, path):
             return begins + 1
         begins = end
     return None
 
 
-def _holds(said: object, path: Sequence[str]) -> bool:
+def _holds(table: object, path: Sequence[str]) -> bool:
     for key in path:
-        if not isinstance(said, dict) or key not in said:
+        if not isinstance(table, dict) or key not in table:
             return False
-        said = said[key]
+        table = table[key]
     return True
