@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.codec.foreign import as_plain, parse_json, to_raw
+from ullage.codec.foreign import (
+    as_plain,
+    fields_of,
+    get_list,
+    get_object,
+    get_text,
+    items_of,
+    parse,
+    parse_json,
+    parse_object,
+    text_of,
+    to_raw,
+    written,
+)
 
 
 @dataclass
@@ -68,3 +82,68 @@ def test_whatever_python_holds_can_be_kept_as_json(value: object) -> None:
 )
 def test_what_json_can_hold_is_kept_as_it_is(value: object) -> None:
     assert msgspec.json.decode(to_raw(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b'{"a": 1.0}', {"a": 1.0}),
+        (b'"\\ud83d"', "\ud83d"),
+        (b'"a\xff"', "a\ufffd"),
+        (b'{"n": NaN}', None),
+        (b"1e400", float("inf")),
+        (b"", None),
+        (b"{", None),
+        (b"[" * 5_000, None),
+    ],
+)
+def test_what_a_strict_reader_refuses_is_read_all_the_same(data: bytes, value: object) -> None:
+    found = parse(data)
+    if isinstance(found, dict) and "n" in found:
+        assert str(found["n"]) == "nan"
+    else:
+        assert found == value
+
+
+@given(st.binary(max_size=40))
+def test_no_bytes_make_it_raise(data: bytes) -> None:
+    parse(data)
+    assert isinstance(parse_object(data), dict)
+    assert isinstance(fields_of(data), dict)
+    assert isinstance(items_of(data), list)
+
+
+def test_values_stay_the_bytes_they_came_in() -> None:
+    fields = fields_of(b'{"a": {"x":  1.50}, "b": [1, 2 ]}')
+    assert {name: bytes(raw) for name, raw in fields.items()} == {"a": b'{"x":  1.50}', "b": b"[1, 2 ]"}
+    assert [bytes(raw) for raw in items_of(b'[{"x":  1.50}, null]')] == [b'{"x":  1.50}', b"null"]
+
+
+def test_fields_of_what_only_a_careful_reader_takes_are_spelt() -> None:
+    fields = fields_of(b'{"a": "\\ud83d", "b": 1}')
+    assert bytes(fields["b"]) == b"1"
+    assert json.loads(bytes(fields["a"])) == "\\ud83d"
+
+
+def test_what_is_missing_or_of_another_kind_is_empty() -> None:
+    assert (fields_of(None), items_of(None), fields_of(b"[]"), items_of(b"{}"), parse_object(b"1")) == (
+        {},
+        [],
+        {},
+        [],
+        {},
+    )
+    assert text_of({"a": msgspec.Raw(b"1")}, "a") == text_of({}, "a") == ""
+    assert text_of({"a": msgspec.Raw(b'"x"')}, "a") == "x"
+    held = {"a": 1, "t": "x", "o": {"y": 1}, "l": [1]}
+    assert (get_text(held, "a"), get_text(held, "t"), get_text(held, "z")) == ("", "x", "")
+    assert (get_object(held, "a"), get_object(held, "o")) == ({}, {"y": 1})
+    assert (get_list(held, "a"), get_list(held, "l")) == ([], [1])
+
+
+def test_raw_values_inside_a_value_are_written_as_they_are() -> None:
+    assert bytes(written({"a": msgspec.Raw(b'{"x":  1.50}'), "b": None})) == b'{"a":{"x":  1.50},"b":null}'
+
+
+def test_what_json_can_not_hold_is_spelt() -> None:
+    assert json.loads(bytes(written({"a": "\ud83d", "b": float("nan")}))) == {"a": "\\ud83d", "b": "nan"}

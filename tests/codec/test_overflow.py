@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.codec.error_bodies import LOOKALIKES, OVERFLOWS, Real
+from ullage.codec.foreign import parse_object
 from ullage.codec.overflow import DENIALS, WORDINGS, Measures, overflowed, recognise
 from ullage.codec.problems import problem_in_stream, read_problem
-from ullage.codec.raw import parse_object
 from ullage.codec.stream import Answer
 from ullage.errors import BodyTooLarge, Overflow, ProviderError, TooManyImages
 from ullage.messages import Message, TextPart

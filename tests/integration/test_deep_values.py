@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ullage.codec import foreign, raw
+from ullage.codec import foreign
 from ullage.codec.repair_parts import sound_arguments
 from ullage.encoding import decode_event
 from ullage.errors import UllageError
@@ -34,9 +34,9 @@ def value(levels: int) -> Any:
 
 
 ENTRANCES: dict[str, Callable[[str], object]] = {
-    "a provider's JSON": lambda given: raw.parse(given.encode()),
-    "its fields": lambda given: raw.fields_of(given.encode()),
-    "its items": lambda given: raw.items_of(given.encode()),
+    "a provider's JSON": lambda given: foreign.parse(given.encode()),
+    "its fields": lambda given: foreign.fields_of(given.encode()),
+    "its items": lambda given: foreign.items_of(given.encode()),
     "arguments": parse_arguments,
     "arguments sent back": sound_arguments,
     "a row of the ledger": lambda given: decode_event('{"type":"params_changed","params":' + given + "}"),

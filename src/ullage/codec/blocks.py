@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from ullage.codec.foreign import Fields, fields_of, parse
 from ullage.codec.parts import data_url
-from ullage.codec.raw import Fields, fields_of, parse
 from ullage.codec.rules import Target
 from ullage.messages import FilePart, ImagePart, Message, ProviderData, ReasoningPart, Request, Tool, ToolResultPart
 from ullage.reasoning import is_native, same_house

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.bounds import json_excess
+from ullage.codec.foreign import damaged, is_dense, parse, parse_object, read_frame, written
 from ullage.codec.parts import Namer, PartMaker, opaque_size, readable
-from ullage.codec.raw import damaged, is_dense, parse, parse_object, read_frame, written
 from ullage.codec.rules import Dialect
 from ullage.codec.stream import Answer, CallDelta, PartDone, ReasoningDelta, Stop, StreamEvent, StreamFailed, TextDelta
 from ullage.codec.usage import read_usage, stream_usage

@@ -1,16 +1,17 @@
-"""Foreign values made plain: SDK objects, mappings and JSON bytes become dicts, lists and scalars."""
+"""Foreign values: SDK objects made plain, and JSON read fast where it is good and carefully where it is not."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ullage.bounds import json_excess
-from ullage.envelope import JSON_DEPTH
+from ullage.envelope import DENSE_ABOVE_BYTES, DENSE_MARKS, JSON_DEPTH, SLOW_JSON_BYTES
+from ullage.errors import DamagedAnswer
 
 _TOO_DEEP = f"<nested deeper than {JSON_DEPTH} levels>"
 
@@ -85,3 +86,133 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+Fields = dict[str, msgspec.Raw]
+"""An object whose values are still the bytes they came in."""
+
+_plain = msgspec.json.Decoder()
+_fields = msgspec.json.Decoder(Fields)
+_items = msgspec.json.Decoder(list[msgspec.Raw])
+_encode = msgspec.json.Encoder().encode
+
+
+def is_dense(data: bytes) -> bool:
+    """Whether large JSON holds so many marks that reading it would take long or exhaust memory."""
+    if len(data) <= DENSE_ABOVE_BYTES:
+        return False
+    return sum(data.count(mark) for mark in (b'"', b",", b"\\", b"[", b"{")) > DENSE_MARKS
+
+
+def parse(data: bytes | msgspec.Raw) -> Any:
+    """The value, lone surrogates, NaN and broken UTF-8 let through.
+
+    ``None`` for what is no JSON, is nested too deep or holds too many values.
+    """
+    if json_excess(data):
+        return None
+    try:
+        return _plain.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return parse_json(bytes(data))
+    except ValueError:
+        pass
+    try:
+        return parse_json(bytes(data).decode("utf-8", "replace"))
+    except ValueError:
+        return None
+
+
+def parse_object(data: bytes | msgspec.Raw) -> dict[str, Any]:
+    """The object; an empty one for anything else."""
+    value = parse(data)
+    return value if isinstance(value, dict) else {}
+
+
+def fields_of(data: bytes | msgspec.Raw | None) -> Fields:
+    """The object with its values as they came; an empty one for anything that is no object."""
+    if data is None or json_excess(data):
+        return {}
+    try:
+        return _fields.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = parse_object(data)
+        return {key: to_raw(item) for key, item in value.items()}
+
+
+def items_of(data: bytes | msgspec.Raw | None) -> list[msgspec.Raw]:
+    """The items of a list as they came; none for anything that is no list."""
+    if data is None or json_excess(data):
+        return []
+    try:
+        return _items.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = parse(data)
+        return [to_raw(item) for item in value] if isinstance(value, list) else []
+
+
+def text_of(fields: Mapping[str, msgspec.Raw], key: str) -> str:
+    """A field that is text; empty for anything else."""
+    raw = fields.get(key)
+    value = None if raw is None else parse(raw)
+    return value if isinstance(value, str) else ""
+
+
+def written(value: object) -> msgspec.Raw:
+    """JSON of a value; ``Raw`` inside it stays as it came, what JSON can't hold is spelt."""
+    try:
+        data = _encode(value)
+        data.decode()
+    except (TypeError, ValueError, UnicodeError):
+        return to_raw(value)
+    return msgspec.Raw(data)
+
+
+def get_text(fields: Mapping[str, Any], key: str) -> str:
+    """A field of a parsed object that is text; empty for anything else."""
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A field of a parsed object that is an object; an empty one for anything else."""
+    value = fields.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def get_list(fields: Mapping[str, Any], key: str) -> list[Any]:
+    """A field of a parsed object that is a list; an empty one for anything else."""
+    value = fields.get(key)
+    return value if isinstance(value, list) else []
+
+
+_decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def read_frame(data: bytes) -> dict[str, Any] | None:
+    """The object; ``None`` for what is no JSON object, is cut or holds invalid UTF-8.
+
+    Lone surrogates, written as escapes, and NaN are let through: a server may cut an emoji between two deltas.
+    """
+    try:
+        return _decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = _read_slowly(data)
+    return value if isinstance(value, dict) else None
+
+
+def damaged(what: str, data: bytes = b"") -> DamagedAnswer:
+    """The error for a frame that can't be right: ``what`` says what is wrong with it."""
+    shown = f" It begins: {data[:80].decode('utf-8', 'replace')!r}." if data else ""
+    return DamagedAnswer(f"The answer came damaged: {what}.{shown} Try again.")
+
+
+def _read_slowly(data: bytes) -> object:
+    if len(data) > SLOW_JSON_BYTES:
+        return None
+    try:
+        return json.loads(data.decode())
+    except (ValueError, RecursionError):
+        return None

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from ullage.codec.foreign import is_dense, parse
 from ullage.codec.overflow import recognise
-from ullage.codec.raw import is_dense, parse
 from ullage.codec.rules import Wording
 from ullage.envelope import ERROR_WORDS_CHARS
 from ullage.errors import (

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -33,7 +33,6 @@ from ullage.envelope import (
     STREAM_EVENTS,
 )
 from ullage.errors import LimitExceeded, NoAnswer, NotFound, ProviderError, SettingError, Unreachable
-from ullage.wire import reuse
 from ullage.wire.endpoints import Endpoint
 from ullage.wire.sse import EventReader
 
@@ -245,7 +244,7 @@ class Client:
             _refuse_packed(response, post)
             yield Incoming(response, post, self.timeouts)
         finally:
-            await reuse.close(response)
+            await _close(response)
 
     async def _begin(self, post: Post) -> httpx2.Response:
         http = await self._opened()
@@ -388,3 +387,45 @@ def _no_connection(post: Post, problem: httpx2.TransportError) -> Unreachable:
     if isinstance(problem, httpx2.ConnectError | httpx2.ProxyError):
         return Unreachable(f"{_who(post)} can't be reached: {said}. Check the network, the address and the proxy.")
     return Unreachable(f"The connection to {_who(post)} broke before it answered: {said or type(problem).__name__}.")
+
+
+async def _close(response: httpx2.Response) -> None:
+    """Close an answer, and its connection too where the answer was left unread or bytes have arrived behind it.
+
+    HTTP/1.1 has no number that binds an answer to its request. Bytes behind an answer, of a broken gateway or a hostile
+    server, would be read as the answer to the next request. The transport looks at the socket before it reuses a
+    connection, but not at bytes that were read from it already. Those wait in three places: the HTTP parser, the queue
+    of the stream, and the TLS layer. No public interface shows them, so this looks inside; where a new version keeps
+    them elsewhere, connections are closed rather than reused.
+    """
+    stream = response.extensions.get("network_stream")
+    try:
+        if stream is not None and _holds_more(response.stream, stream):
+            await stream.aclose()
+    finally:
+        await response.aclose()
+
+
+def _holds_more(body: Any, stream: Any) -> bool:
+    try:
+        return _is_behind_body(body) or _is_waiting(stream)
+    except (AttributeError, TypeError):
+        return True
+
+
+def _is_behind_body(body: Any) -> bool:
+    """Whether the parser holds bytes that belong to no answer: ``h11.Connection.trailing_data``."""
+    while not hasattr(body, "_connection"):
+        body = body._httpcore_stream if hasattr(body, "_httpcore_stream") else body._stream
+    parser = body._connection._h11_state
+    return bool(parser.trailing_data[0])
+
+
+def _is_waiting(stream: Any) -> bool:
+    """Whether bytes were read from the socket, or decrypted, that the parser has not asked for yet."""
+    layer = stream._stream
+    while hasattr(layer, "transport_stream"):
+        if layer._read_bio.pending or layer._ssl_object.pending():
+            return True
+        layer = layer.transport_stream
+    return bool(layer._protocol.read_queue)

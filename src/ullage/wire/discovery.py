@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ullage.codec.raw import is_dense, parse_object
+from ullage.codec.foreign import is_dense, parse_object
 from ullage.codec.wires import wire_named
 from ullage.envelope import LIST_BYTES
 from ullage.errors import ProviderError

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.codec.draft import Draft, Growing
-from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, parse, text_of, written
+from ullage.codec.foreign import Fields, fields_of, get_object, get_text, items_of, parse, text_of, written
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _STOPS: Final[dict[str, Stop]] = {

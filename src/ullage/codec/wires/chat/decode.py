@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from ullage.codec.draft import Draft, Growing
-from ullage.codec.raw import fields_of, get_list, get_object, get_text, written
+from ullage.codec.foreign import fields_of, get_list, get_object, get_text, written
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _STOPS: Final[dict[str, Stop]] = {

@@ -28,7 +28,7 @@ from ullage.codec.blocks import (
     nested,
     stand_in,
 )
-from ullage.codec.raw import text_of
+from ullage.codec.foreign import text_of
 from ullage.codec.wires.chat.rules import PARAMS
 from ullage.messages import (
     FilePart,

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ullage.codec.draft import Draft, Growing
-from ullage.codec.raw import Fields, fields_of, get_object, get_text, items_of, text_of
+from ullage.codec.foreign import Fields, fields_of, get_object, get_text, items_of, text_of
 from ullage.codec.stream import Answer, PartDone, ServerEvent, Stop, StreamEvent, UsageSeen
 
 _STOPS: Final[dict[str, Stop]] = {

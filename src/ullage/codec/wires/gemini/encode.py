@@ -32,7 +32,7 @@ from ullage.codec.blocks import (
     wire_message,
 )
 from ullage.codec.draft import MINTED
-from ullage.codec.raw import parse
+from ullage.codec.foreign import parse
 from ullage.codec.wires.gemini.rules import PARAMS
 from ullage.messages import (
     FilePart,

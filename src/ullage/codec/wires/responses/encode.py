@@ -29,7 +29,7 @@ from ullage.codec.blocks import (
     result_ids,
     stand_in,
 )
-from ullage.codec.raw import text_of
+from ullage.codec.foreign import text_of
 from ullage.codec.wires.responses.rules import PARAMS
 from ullage.messages import (
     FilePart,
