@@ -132,11 +132,6 @@ class Fit(msgspec.Struct, frozen=True, array_like=True):
     mean: TermValues
     spread: tuple[TermValues, TermValues, TermValues, TermValues, TermValues, TermValues]
 
-    def mean_and_variance(self, row: TermValues) -> tuple[float, float]:
-        """The correction of a call with these terms, and its variance."""
-        variance = sum(map(mul, row, _times(self.spread, row)))
-        return sum(map(mul, self.mean, row)), max(0.0, variance)
-
 
 Fits = tuple[Fit, ...]
 
@@ -175,14 +170,14 @@ def update(fits: Fits, row: TermValues, residual: float, noise: float) -> Fits:
     """The suppositions after one more residual, of which ``noise`` is the standard deviation that no term explains."""
     updated: list[Fit] = []
     for fit in fits:
-        mean, variance = fit.mean_and_variance(row)
-        off = residual - mean
+        leaning = _times(fit.spread, row)
+        variance = max(0.0, sum(map(mul, leaning, row)))
+        off = residual - sum(map(mul, fit.mean, row))
         total = variance + noise * noise
         told = _density(off, total)
         beyond = off * off / total / (UNSHAKEN * UNSHAKEN)
         if beyond > 1:
             total = variance + noise * noise * beyond
-        leaning = _times(fit.spread, row)
         gain = [each / total for each in leaning]
         means = [each + part * off for each, part in zip(fit.mean, gain, strict=True)]
         spread: list[list[float]] = []
@@ -201,8 +196,9 @@ def likelihood(fits: Fits, row: TermValues, residual: float, noise: float) -> fl
     """Logarithm of the likelihood that the next residual is this one."""
     told: list[float] = []
     for fit in fits:
-        mean, variance = fit.mean_and_variance(row)
-        told.append(fit.evidence + _density(residual - mean, variance + noise * noise))
+        variance = max(0.0, sum(map(mul, _times(fit.spread, row), row)))
+        off = residual - sum(map(mul, fit.mean, row))
+        told.append(fit.evidence + _density(off, variance + noise * noise))
     return _log_sum(told) - evidence(fits)
 
 
