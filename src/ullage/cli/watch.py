@@ -22,12 +22,12 @@ from ullage.cli.screenplay import Notice, near_limit_notice, window_notice
 from ullage.cli.scroll import Scroll
 from ullage.cli.session import UnusableSession
 from ullage.cli.sessions import SHORTEST_ID, full_id, no_session, short_id
+from ullage.context.costs import after
 from ullage.display.gauge_line import gauge_line
 from ullage.display.text import Line, Span, counted, json_text, number, printable
 from ullage.errors import InputError, UnreadableInput
 from ullage.events import CallEnded, CompactionCommitted, Event, MessageAdded, Pruned, ReadingTaken
 from ullage.importers import FoundSession, ImportedSession, find_sessions
-from ullage.importers.branching import branched
 from ullage.importers.growing import GrowingLog, Growth
 from ullage.importers.regular import open_regular
 from ullage.meter.meter import Meter
@@ -91,9 +91,9 @@ class Watched:
         self._usable = self._usable or _is_usable(growth.certain)
         if not (self._usable or _is_usable(growth.held)):
             raise UnusableSession(f"{self.log.path} holds no message and no model call yet.")
-        meter = branched(self._meter) if growth.held else self._meter
-        for event in growth.held:
-            meter.apply(event)
+        meter = self._meter
+        if growth.held:  # a later look may give other events in their place
+            meter = Meter._of(after(meter._fold, growth.held))
         return self._seen(growth, meter)
 
     def _seen(self, growth: Growth, meter: Meter) -> Seen:

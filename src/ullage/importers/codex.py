@@ -283,7 +283,7 @@ class CodexReader(Reader):
         self._count(f.mapping(info, "last_token_usage"))
 
     def _count(self, usage: JsonObject) -> None:
-        """One call's usage. It may be told twice: in a record of its own and in a ``token_count``."""
+        """One call's usage. It may be logged twice: in a record of its own and in a ``token_count``."""
         if f.count(usage, "input_tokens") is None:
             return
         if usage == self._last_usage and (self._open is None or self._open.usage):
@@ -332,7 +332,7 @@ class CodexReader(Reader):
         self._turns = [turn for turn in self._turns if turn in rows.view]
 
     def _replace_history(self, history: list[JsonObject], counted: Usage | None) -> None:
-        """Items that are in the view already are kept; the summary stands for the rest; others are new."""
+        """Keeps items that are in view; the summary replaces the others in view; the remaining items are new."""
         rows = self.rows
         known: dict[bytes, str] = {}
         for name in rows.view:

@@ -1,4 +1,4 @@
-"""Reading SQLite databases that somebody else wrote: read-only, each query within limits.
+"""Reads SQLite databases of other programs: read-only, each query within limits.
 
 What a damaged or hostile database can hold (huge values, views that never end, columns of other types) ends in
 ``UnreadableInput``. https://www.sqlite.org/security.html lists these precautions.
@@ -101,7 +101,7 @@ def unpacked(body: bytes) -> bytes:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Open for reading only. Where its log can't be shared (a read-only directory) it is read as it stands on disk."""
+    """Open for reading only. Where its log can't be shared (a read-only directory) the file alone is read."""
     where = f"file:{quote(str(path.absolute()))}?mode=ro"
     try:
         return _guarded(sqlite3.connect(where, uri=True, timeout=BUSY_TIMEOUT_S))

@@ -1,4 +1,4 @@
-"""Which program wrote a log, told by its content, and reading it with the right reader."""
+"""Recognises by its content which program wrote a log, and reads it with that program's reader."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from ullage.importers.ullage import recognise as recognise_ullage
 
 SAMPLE_LINES = 60
 SAMPLE_BYTES = 4 * 1024 * 1024
-"""How much of a file is looked at: programs name themselves within the first lines, but a line may hold an image."""
+"""The sample of a file: programs name themselves in the first lines, but a line may contain an image."""
 
 _COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x1f\x8b": "gunzip", b"PK\x03\x04": "unzip", b"\xfd7zXZ": "xz -d"}
 
 
 class Format(NamedTuple):
-    """A log format: its reader, and the test of a sample that says what it lacks (nothing when it fits)."""
+    """A log format: its reader, and a function that names what a sample lacks to be of this format (empty if it is)."""
 
     name: str
     recognise: Callable[[list[object]], str]
@@ -78,8 +78,8 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
 
     ``path`` is a log file, a database of ours or of OpenCode, or an OpenCode data directory; ``session`` chooses one
     of several sessions in a database. Raises ``UnreadableInput`` for a file that can't be opened, is compressed or is
-    a damaged database, and ``NotASession`` for one that no format fits. Single lines that can't be used never raise:
-    they are listed in the result.
+    a damaged database, and ``NotASession`` for one that no format fits. Unusable lines never raise: the result
+    lists them.
     """
     where = Path(path)
     if where.is_dir():
@@ -95,7 +95,7 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
 
 
 def reader_for(path: str | Path) -> Reader:
-    """A reader for a log of lines that grows, chosen by what the file holds now; it has not read anything yet.
+    """A reader for a log of lines that grows, chosen by the file's present content; it has read nothing yet.
 
     Raises as ``read`` does, and ``NotASession`` for a format that has no lines.
     """
@@ -140,7 +140,7 @@ def _read_text(where: Path, head: bytes) -> ImportedSession:
 
 
 def _read_to_end(reader: Reader, where: Path, events: list[Event]) -> ImportedSession:
-    """What was read, with what stands in other files beside the log."""
+    """The result, with the content of other files that belong to the log."""
     if isinstance(reader, ClaudeCodeReader):
         for child in subagent_logs(where, reader.rows.session):
             reader.feed_subagent(_lines(child))
@@ -218,7 +218,7 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[object]:
 
 
 def _recognise(sample: list[object]) -> tuple[Format | None, tuple[FormatMiss, ...]]:
-    """The first format that fits, and what the ones before it missed."""
+    """The first format that fits, and what the sample lacked for the formats before it."""
     missed: list[FormatMiss] = []
     for format_ in FORMATS:
         lacks = format_.recognise(sample)

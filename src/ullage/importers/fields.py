@@ -21,9 +21,9 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Unusable(Exception):
-    """A line that can't be used; its text is the reason, in words that are equal for equal causes.
+    """An unusable line; its text is the reason, equal for equal causes.
 
-    It never leaves this room: a reader turns it into one ``Skipped``.
+    It never leaves this package: a reader turns it into one ``Skipped``.
     """
 
 
@@ -60,7 +60,7 @@ def _decode_carefully(text: bytes, values: int) -> Any:
 
 
 _CONTENT = frozenset({"text", "content", "thinking", "output", "arguments"})
-"""Fields that hold what was said: there the parts themselves keep the bytes of what they had to alter."""
+"""Fields with message content: their parts keep the original bytes of altered text."""
 
 
 def _joined(value: Any, key: str = "") -> Any:

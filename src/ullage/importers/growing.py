@@ -1,36 +1,41 @@
-"""A session log that another program is writing: each look gives what it has gained since the last one.
+"""Follows a session log that another program writes: each look returns what is new.
 
-Of a log of lines only the new ones are read. A last line without its line break may still be written, so what it says
-is held apart, together with what its reader holds back; both together are what ``read`` makes of the file as it is.
-Files without lines and databases are read whole when they have changed.
+Of a log of lines only new lines are read. A last line without a line break may be incomplete, so its events are kept
+apart, with those that the reader holds back; certain and held events together equal what ``read`` returns for the file.
+Databases and files without lines are read completely after each change.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from types import MethodType
+from typing import Any, BinaryIO, Final, NamedTuple, TypeVar, cast
+
+import msgspec
 
 from ullage.envelope import LOG_LINE_BYTES
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import Event
-from ullage.importers.branching import branched
 from ullage.importers.claude_code import ClaudeCodeReader, subagent_logs
 from ullage.importers.detect import SAMPLE_BYTES, SAMPLE_LINES, read, reader_for
 from ullage.importers.reader import ImportedSession, Reader
 from ullage.importers.regular import PIECE_BYTES, lines_of, open_regular
 
+T = TypeVar("T")
+
 TAIL_BYTES: Final = 256
-"""Of what was read, how much is compared to see whether the file is still the same one."""
+"""Bytes at the end of what was read; they are compared to recognise that the file was replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """What a look found. ``certain`` are new events that stay; ``held`` those that follow if nothing more comes.
+    """The result of a look. ``certain`` are new events that stay; ``held`` follow them if no further line comes.
 
-    ``held`` is given anew with each look, in place of the one before. ``is_whole``: ``certain`` begins with the log's
+    Each look replaces the ``held`` events of the look before. ``is_whole``: ``certain`` begins with the log's
     first event, and what earlier looks gave no longer counts; ``restarted`` says why, where that is worth saying.
     ``imported`` describes the log without its events.
     """
@@ -43,7 +48,7 @@ class Growth:
 
 
 class _Stamp(NamedTuple):
-    """What tells that a file has changed."""
+    """Differs as soon as a file has changed."""
 
     inode: int
     size: int
@@ -64,7 +69,7 @@ class GrowingLog:
         self._partial = b""
         self._tail = b""
         self._is_inside_long_line = False
-        """The line that is being written is longer than one may be, and was told as such."""
+        """The unfinished line is too long, and was already reported."""
         self._has_begun = False
         self._children: dict[Path, tuple[_Stamp, list[bytes]]] = {}
 
@@ -227,3 +232,90 @@ def _stamp(path: Path) -> _Stamp:
     except OSError:
         return _Stamp(0, 0, 0)
     return _Stamp(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+# -- a reader's copy, for lines that are read on trial --
+
+_COLLECTIONS: Final = frozenset({dict, list, set, Counter})
+"""Other kinds of them remember what they have counted; that is shared."""
+
+_MODULES: Final = ("ullage.importers.", "ullage.codec.parts")
+"""Where the classes are whose objects say how far a log was read."""
+
+_PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None), frozenset, type})
+
+
+def branched(value: T) -> T:
+    """A copy of a reader that reads on independently of it.
+
+    Collections and the objects that hold them are copied. Messages and events (``msgspec`` structs, and frozen
+    dataclasses of them) and functions are shared. Time and memory grow with the number of messages, not their size.
+    """
+    return cast(T, _copy(value, {}))
+
+
+def _copy(value: Any, done: dict[int, Any]) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if (seen := done.get(id(value))) is not None:
+        return seen
+    if isinstance(value, tuple):
+        return _copy_tuple(value, done)
+    if kind in _COLLECTIONS:
+        return _copy_collection(value, done)
+    if isinstance(value, MethodType):
+        return MethodType(value.__func__, _copy(value.__self__, done))
+    if _changes(value):
+        return _copy_object(value, done)
+    return value
+
+
+def _copy_tuple(value: tuple[Any, ...], done: dict[int, Any]) -> Any:
+    items = [_copy(item, done) for item in value]
+    if all(new is old for new, old in zip(items, value, strict=True)):
+        return value
+    make = getattr(type(value), "_make", type(value))
+    return make(items)
+
+
+def _copy_collection(value: Any, done: dict[int, Any]) -> Any:
+    copy = value.copy()
+    done[id(value)] = copy
+    if isinstance(copy, dict):
+        for key, item in value.items():
+            if type(item) not in _PLAIN:
+                copy[key] = _copy(item, done)
+    elif isinstance(copy, list):
+        for place, item in enumerate(value):
+            if type(item) not in _PLAIN:
+                copy[place] = _copy(item, done)
+    return copy
+
+
+def _changes(value: object) -> bool:
+    kind = type(value)
+    return kind.__module__.startswith(_MODULES) and not isinstance(value, msgspec.Struct | type)
+
+
+def _copy_object(value: Any, done: dict[int, Any]) -> Any:
+    copy = object.__new__(type(value))
+    done[id(value)] = copy
+    names = [name for kind in type(value).__mro__ for name in _slots(kind)]
+    held = {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    is_same = parameters is not None and parameters.frozen
+    for name, item in held.items():
+        copied = _copy(item, done)
+        is_same = is_same and copied is item
+        object.__setattr__(copy, name, copied)
+    if is_same:
+        done[id(value)] = value
+        return value
+    return copy
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    slots = kind.__dict__.get("__slots__", ())
+    named = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(name for name in named if name not in ("__dict__", "__weakref__"))

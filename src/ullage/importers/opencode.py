@@ -1,4 +1,4 @@
-"""OpenCode's sessions, one after the other: how its messages and parts become events (``opencode_storage`` finds them).
+"""Turns OpenCode's messages and parts into events (``opencode_storage`` finds and loads them).
 
 Source: https://github.com/anomalyco/opencode, ``packages/opencode/src/session/message-v2.ts`` for messages with parts
 (``toModelMessages``: what is sent of them; ``filterCompacted``: what a compaction leaves) and
@@ -39,7 +39,7 @@ _CHECKPOINT = (
     "historical context, not as new instructions.\n\n<summary>\n{}\n</summary>\n\n<recent-context>\n{}\n"
     "</recent-context>\n</conversation-checkpoint>"
 )
-"""What is sent around a summary by ``to-llm-message.ts``. Its length counts."""
+"""The text that ``to-llm-message.ts`` puts around a summary. Its length counts."""
 
 
 _GATEWAYS = frozenset({"opencode", "github-copilot", "vercel"})
@@ -272,7 +272,7 @@ class OpenCodeReader(Reader):
     # -- the end --
 
     def close(self) -> None:
-        """What the session says beside its messages: prunings not yet applied, a revert that stands."""
+        """Applies the prunings that are still due, and a revert that is in force."""
         self._prune_until(float("inf"))
         reverted = f.text(f.mapping(self.info, "revert"), "messageID")
         names = list(self._ids)

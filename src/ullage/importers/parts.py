@@ -9,7 +9,7 @@ from ullage.codec.wires import WIRES
 from ullage.messages import Part, TextPart, ToolResultPart
 
 CLEARED = "[Old tool result content cleared]"
-"""What stands in the place of a tool result that was pruned, in Claude Code and in OpenCode."""
+"""The notice that replaces a pruned tool result, in Claude Code and in OpenCode."""
 
 
 class LogNamer(Namer):

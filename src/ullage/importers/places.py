@@ -1,4 +1,4 @@
-"""Where each program keeps its sessions, and what is there."""
+"""Finds the sessions of each program in its usual directories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ullage.importers.ullage import FILE, own_sessions
 
 HEAD_LINES = 200
 TAIL_BYTES = 65_536
-"""What ``glance`` reads of a log: the first prompt stands at its head, a title that was given later at its tail."""
+"""How much of a log ``glance`` reads: its head has the first prompt, its tail a title that was set later."""
 
 
 class FoundSession(NamedTuple):
@@ -32,7 +32,7 @@ class FoundSession(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """Where was looked for a program's sessions, and how many were there. ``problem`` says what could not be read."""
+    """A place that was searched, and how many sessions it has. ``problem`` says why it can't be read."""
 
     format: str
     where: str
@@ -41,7 +41,7 @@ class Looked(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The sessions, newest first, and everywhere that was looked."""
+    """The sessions, newest first, and all places that were searched."""
 
     places: tuple[FoundSession, ...]
     looked: tuple[Looked, ...]
@@ -62,7 +62,7 @@ class Glance(NamedTuple):
 def find_sessions(environ: Mapping[str, str] | None = None, home: Path | None = None) -> Found:
     """All sessions in the usual places of the known programs, without those of subagents.
 
-    ``environ`` and ``home`` default to the process's own. Never raises: what can't be read is named in ``looked``.
+    ``environ`` and ``home`` default to the process's own. Never raises: ``looked`` names places that can't be read.
     """
     environment = os.environ if environ is None else environ
     base = Path.home() if home is None else home
@@ -81,7 +81,7 @@ def find_sessions(environ: Mapping[str, str] | None = None, home: Path | None = 
 
 
 def glance(place: FoundSession) -> Glance:
-    """Title, directory and model of a session, from the head and tail of its log; empty where they are not there."""
+    """Title, directory and model of a session, from the head and tail of its log; empty if the log lacks them."""
     if place.session or place.path.suffix == ".json":
         return _whole(place)
     try:

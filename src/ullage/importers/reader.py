@@ -82,8 +82,8 @@ class SkippedLines:
 class Reader(ABC):
     """Follows one session log line by line; the lines may come in any portions, also while the log grows.
 
-    ``feed`` gives the events that are certain by now. What a later line may still belong to (the lines of one model
-    call, a compaction before its summary) is held back until that line came or ``settle`` says that none will.
+    ``feed`` returns the events that are certain. Lines that a later line may belong to (those of one model call, a
+    compaction before its summary) are held back until that line comes or ``settle`` is called.
     Neither raises for anything a line may contain.
     """
 
@@ -118,7 +118,7 @@ class Reader(ABC):
         self.read(entry)
 
     def settle(self) -> list[Event]:
-        """Nothing more follows now: the events that were held back."""
+        """The end of the log: returns the events that were held back."""
         self.close()
         return self.rows.take(final=True)
 
@@ -135,7 +135,7 @@ class Reader(ABC):
         """Write what was held back."""
 
     def prompted(self, text: str) -> None:
-        """Somebody asked something: the first one is the title of a session that has no other."""
+        """Notes a person's message: the first is the title of a session without another title."""
         if not self.first_prompt and text.strip():
             self.first_prompt = " ".join(text.split())[:TITLE_LENGTH]
 

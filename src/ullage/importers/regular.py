@@ -1,4 +1,4 @@
-"""Opening and reading files that somebody else wrote: regular files only, in bounded pieces."""
+"""Opens and reads files of other programs: regular files only, in bounded pieces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ullage.envelope import LOG_BYTES, LOG_LINE_BYTES, LOG_LINES
 from ullage.errors import UnreadableInput
 
 PIECE_BYTES: Final = 1 << 20
-"""Read at a time of a line that is passed over, and while lines are counted."""
+"""Bytes read at a time while a line is skipped or lines are counted."""
 
 NEWEST_LINES: Final = "To read its newest lines alone: tail -n 100000 LOG > newest.jsonl"
 """What to do about a log that is too long."""
@@ -27,10 +27,10 @@ _KINDS: Final = (
 
 
 def open_regular(path: Path, *, most: int = LOG_BYTES) -> BinaryIO:
-    """The file, open for reading. Never waits for the other end of a pipe.
+    """Opens the file for reading. Never waits for the other end of a pipe.
 
     Raises ``UnreadableInput`` for a file that can't be opened, is no regular file, or has more than ``most`` bytes.
-    What is judged is what was opened, so exchanging the file meanwhile gains nothing.
+    The opened file is checked, so exchanging the file meanwhile has no effect.
     """
     try:
         _check_kind(path, path.stat().st_mode)  # before opening: that alone can have an effect on a device
@@ -87,9 +87,9 @@ def open_log(path: Path) -> BinaryIO:
 
 
 def lines_of(file: BinaryIO, *, longest: int = LOG_LINE_BYTES) -> Iterator[bytes]:
-    """The lines of a file. Of one that is too long come its first ``longest + 1`` bytes, so that it is told as such.
+    """The lines of a file. A line that is too long is cut to ``longest + 1`` bytes, by which the reader recognises it.
 
-    What is read altogether is at most ``LOG_BYTES``, also of a file that grows meanwhile.
+    At most ``LOG_BYTES`` are read, even if the file grows meanwhile.
     """
     read = 0
     while read < LOG_BYTES and (line := file.readline(longest + 1)):
@@ -100,7 +100,7 @@ def lines_of(file: BinaryIO, *, longest: int = LOG_LINE_BYTES) -> Iterator[bytes
 
 
 def pass_over_line(file: BinaryIO) -> int:
-    """Read on to the end of the line and give how many bytes that were."""
+    """Skips the rest of a line; returns its bytes."""
     passed = 0
     while passed < LOG_BYTES and (piece := file.readline(PIECE_BYTES)):
         passed += len(piece)

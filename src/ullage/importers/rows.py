@@ -1,4 +1,4 @@
-"""From findings in a foreign log to numbered events, and the view they describe.
+"""Writes what a reader finds as numbered events, and keeps the view that they describe.
 
 Every reader writes through ``EventWriter``, so that ids are unique, sequence numbers have no gaps, and a rewind, a
 prune or a compaction names exactly the messages that are in the view at that moment.
@@ -44,7 +44,7 @@ from ullage.usage import Usage
 
 @dataclass(slots=True)
 class _Epoch:
-    """What a compaction replaced: the view before it, and which messages of the new view are not additions."""
+    """An undo record of a compaction: the view before it, and the messages of the new view that are no additions."""
 
     compaction: str
     before: dict[str, str]
@@ -236,7 +236,7 @@ class EventWriter:
         )
 
     def rewind(self, to: str) -> bool:
-        """The conversation goes on after the message ``to`` (empty: from the start). False when it can't be reached.
+        """Rewinds the conversation to the message ``to`` (empty: to the start). False if it can't be reached.
 
         Compactions that happened after ``to`` are undone first.
         """
@@ -260,7 +260,7 @@ class EventWriter:
         return any(message in epoch.before for epoch in self._epochs)
 
     def rewind_to_last(self, messages: Sequence[str]) -> None:
-        """The conversation goes on after the last of these messages, of which a compaction may have moved some."""
+        """Rewinds to the last of these messages that is in view; a compaction may have moved some."""
         wanted = set(messages)
         last = next((message for message in reversed(self.view) if message in wanted), "")
         self.rewind(last or (messages[-1] if messages else ""))

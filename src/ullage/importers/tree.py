@@ -1,7 +1,7 @@
 """Logs whose lines form a tree: following the live leaf.
 
-A line names the line it follows. As long as that is the last one, the conversation goes on; a line that follows an
-earlier one opens a branch, and what came after that earlier line leaves the view.
+A line names the line it follows. If that is the last line, the conversation continues; a line that follows an
+earlier one opens a branch, and the lines after that earlier one leave the view.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class _Node(NamedTuple):
 
 
 class Tree:
-    """Where each line of a log stands, and how to get from the live leaf to another line."""
+    """The position of each line in the tree of a log, and the way from the live leaf to another line."""
 
     def __init__(self, rows: EventWriter) -> None:
         self._rows = rows
@@ -35,7 +35,7 @@ class Tree:
         return key in self._nodes
 
     def place(self, key: str, parent: str, message: str = "") -> None:
-        """A line stands after ``parent``; its path ends with ``message``, or with what its parent's ended with."""
+        """Places a line behind ``parent``; its path ends with ``message``, or with the end of its parent's path."""
         self.linked = self.linked or bool(parent)
         if key:
             ending = message or (self._nodes[parent].message if parent in self._nodes else self._rows.tip)
