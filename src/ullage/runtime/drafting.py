@@ -23,13 +23,13 @@ _part = msgspec.json.Decoder(Part)
 @asynccontextmanager
 async def drafting(
     store: Store, lease: Lease, call: str, *, flush_s: float = 0.05, flush_bytes: int = 1_024
-) -> AsyncIterator[Draft]:
+) -> AsyncIterator[AnswerDraft]:
     """A draft of one answer, stored in batches while the block runs.
 
     A piece waits at most ``flush_s`` seconds, or until ``flush_bytes`` wait. Leaving the block stores the rest, even
     if the task is cancelled, once or again. An error of the store ends the block.
     """
-    draft = Draft(store, lease, call, flush_bytes)
+    draft = AnswerDraft(store, lease, call, flush_bytes)
     try:
         async with background(draft.store_in_batches(flush_s)):
             yield draft
@@ -38,7 +38,7 @@ async def drafting(
             await to_completion(draft.flush())
 
 
-class Draft:
+class AnswerDraft:
     """The pieces of one answer that are not stored yet. Made by ``drafting``."""
 
     def __init__(self, store: Store, lease: Lease, call: str, flush_bytes: int) -> None:
