@@ -1,4 +1,4 @@
-"""``ullage run`` as a process of its own against a simulator over HTTP: what goes where, and how it ends."""
+"""``ullage run`` against a simulator over HTTP: what goes where, and how it ends."""
 
 import json
 import os
@@ -16,6 +16,8 @@ import pytest
 from ullage_simulators.scenario import read
 from ullage_simulators.server import Server, running
 
+from tests.cli.command import Ended, perform
+from tests.tiers import first_of
 from ullage.cli import main
 from ullage.errors import SettingError
 from ullage.runtime.agent import Agent
@@ -49,19 +51,27 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**kept, "ULLAGE_DATA": str(tmp_path / "data"), "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "any"}
 
 
-def command(server: Server | None, *arguments: str) -> list[str]:
+def words(server: Server | None, *arguments: str) -> list[str]:
     address = ["--base-url", server.url("anthropic")] if server else []
-    return [sys.executable, "-m", "ullage", "run", "--model", "anthropic:claude-haiku-4-5", *address, *arguments]
+    return ["run", "--model", "anthropic:claude-haiku-4-5", *address, *arguments]
 
 
-def run(
-    server: Server | None, environment: Mapping[str, str], place: Path, *arguments: str, said: str = ""
+def command(server: Server | None, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "ullage", *words(server, *arguments)]
+
+
+def run(server: Server | None, environment: Mapping[str, str], place: Path, *arguments: str, said: str = "") -> Ended:
+    return perform(place, environment, *words(server, *arguments), said=said)
+
+
+def in_a_process(
+    server: Server, environment: Mapping[str, str], place: Path, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command(server, *arguments),
         cwd=place,
         env=environment,
-        input=said,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=60,
@@ -72,7 +82,7 @@ def run(
 def test_a_pipe_gets_the_answer_alone_and_everything_else_goes_to_standard_error(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    ended = run(server, environment, tmp_path, "What is a cask?")
+    ended = in_a_process(server, environment, tmp_path, "What is a cask?")
     assert (ended.returncode, ended.stdout) == (0, "A cask is a barrel.\n")
     assert "Spend    1 call" in ended.stderr and "go on with --session" in ended.stderr
 
@@ -107,7 +117,7 @@ def test_events_are_lines_for_programs_and_the_last_one_is_the_result(
 def test_a_session_is_gone_on_with_in_another_process(
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    run(server, environment, tmp_path, "What is a cask?", "--session", "s")
+    in_a_process(server, environment, tmp_path, "What is a cask?", "--session", "s")
     ended = run(server, environment, tmp_path, "And now?", "--session", "s", "--json")
     assert json.loads(ended.stdout)["reading"]["spend"]["by_purpose"]["main"]["calls"] == 2
 
@@ -191,7 +201,7 @@ class Terminal:
         return self.process.wait(timeout=30)
 
 
-@pytest.mark.parametrize(("typed", "is_done"), [("y\n", True), ("n\n", False), ("\n", False)])
+@pytest.mark.parametrize(("typed", "is_done"), first_of([("y\n", True), ("n\n", False), ("\n", False)], 2))
 def test_on_a_terminal_a_person_is_asked(
     server: Server, environment: dict[str, str], tmp_path: Path, typed: str, is_done: bool
 ) -> None:

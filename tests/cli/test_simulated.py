@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chat.terminal import HIDDEN, scenario
+from tests.cli.command import Ended, perform
 from tests.server.served import Process
 from ullage.cli.simulated import MODEL, WINDOW, simulated
 from ullage.errors import SettingError, UllageError
@@ -25,18 +27,10 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def ullage(place: Path, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
-    return subprocess.run(
-        [sys.executable, "-m", "ullage", *words],
-        input=said,
-        env={**environment, "ULLAGE_DATA": str(place / "data"), "XDG_CONFIG_HOME": str(place / "config")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        cwd=place,
-    )
+def ullage(place: Path, *words: str, said: str = "") -> Ended:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    environment = {**kept, "ULLAGE_DATA": str(place / "data"), "XDG_CONFIG_HOME": str(place / "config")}
+    return perform(place, environment, *words, said=said)
 
 
 DIES = """
@@ -53,10 +47,13 @@ asyncio.run(main())
 """
 
 
-def leave_unfinished(place: Path, session: str) -> None:
-    """A session of the user's own whose message no model has answered when its process ends."""
-    environment = {**os.environ, "ULLAGE_DATA": str(place / "data"), "ANTHROPIC_API_KEY": "k"}
-    subprocess.run([sys.executable, "-c", DIES, session], env=environment, check=True, timeout=60)
+@pytest.fixture(scope="module")
+def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory of a user whose process ended before a model had answered the session ``unfinished``."""
+    data = tmp_path_factory.mktemp("unfinished")
+    environment = {**os.environ, "ULLAGE_DATA": str(data), "ANTHROPIC_API_KEY": "k"}
+    subprocess.run([sys.executable, "-c", DIES, "unfinished"], env=environment, check=True, timeout=60)
+    return data
 
 
 async def stored(file: Path, session: str, data: Path | None = None) -> list[object]:
@@ -71,8 +68,8 @@ def simulated_server(place: Path, *options: str) -> Process:
     return Process("", place / "unused.db", *options, simulate=True, ULLAGE_DATA=str(place / "data"))
 
 
-def test_a_simulated_server_does_not_see_the_users_sessions(tmp_path: Path, data: Path) -> None:
-    leave_unfinished(tmp_path, "unfinished")
+def test_a_simulated_server_does_not_see_the_users_sessions(tmp_path: Path, data: Path, unfinished: Path) -> None:
+    shutil.copytree(unfinished, data)
     before = asyncio.run(stored(data / "sessions.db", "unfinished"))
     server = simulated_server(tmp_path)
     try:
@@ -97,8 +94,8 @@ def test_what_simulators_teach_stays_away_from_the_users_models(tmp_path: Path, 
     assert CalibrationStore(data).read().models == {}
 
 
-def test_simulated_sessions_are_found_again_and_the_users_are_not(tmp_path: Path) -> None:
-    leave_unfinished(tmp_path, "unfinished")
+def test_simulated_sessions_are_found_again_and_the_users_are_not(tmp_path: Path, unfinished: Path) -> None:
+    shutil.copytree(unfinished, tmp_path / "data")
     nothing = ullage(tmp_path, "chat", "--simulate", "--continue", said="on\n")
     assert nothing.returncode == 2
     assert "no simulated session" in nothing.stderr and "Traceback" not in nothing.stderr
@@ -180,7 +177,7 @@ def test_a_scenario_without_the_simulator_is_an_error_for_serve_too(tmp_path: Pa
 
 
 async def test_the_simulated_model_answers_under_the_providers_own_names(data: Path) -> None:
-    with simulated() as simulator:
+    with simulated(pause_s=0) as simulator:
         agent = Agent(environment=simulator.environment, config=False)
         assert agent.settings.model == MODEL
         for model in ("", "openai:gpt-5", "gemini:gemini-2.5-flash"):

@@ -33,7 +33,7 @@ PLACE: Final = "simulated"
 """The directory below the user's data that holds the simulated sessions and their files."""
 
 PAUSE_S: Final = 0.02
-"""Seconds before each piece of an answer, so that one can watch it being written."""
+"""Seconds before each piece of an answer, so that a person can watch it being written."""
 
 _SETTINGS: Final = {
     "ULLAGE_MAX_OUTPUT": "2000",
@@ -60,11 +60,13 @@ class Simulated(NamedTuple):
 
 
 @contextmanager
-def simulated(scenario_file: str = "", *, root: str | None = None, base_url: str = "") -> Iterator[Simulated]:
+def simulated(
+    scenario_file: str = "", *, root: str | None = None, base_url: str = "", pause_s: float = PAUSE_S
+) -> Iterator[Simulated]:
     """Serve the simulator as long as the block lasts.
 
     ``root`` is the directory of the tools where the command line names one. Without it and without a scenario they see
-    a few invented files.
+    a few invented files. ``pause_s`` is the time before each piece of an answer, where no scenario sets it.
     Raises ``SettingError`` for a bad scenario or a real address.
     """
     if base_url:
@@ -73,7 +75,7 @@ def simulated(scenario_file: str = "", *, root: str | None = None, base_url: str
 
     place = data_directory(os.environ) / PLACE
     files = Path(root or ".").expanduser() if root or scenario_file else prepare_files(place / "cellar")
-    scenario, model = _scenario(scenario_file, files)
+    scenario, model = _scenario(scenario_file, files, pause_s)
     with running(scenario) as server:
         variables = {
             "ULLAGE_DATA": str(place),
@@ -90,7 +92,7 @@ def simulated(scenario_file: str = "", *, root: str | None = None, base_url: str
         yield Simulated(model, variables)
 
 
-def _scenario(file: str, files: Path) -> tuple[Scenario, str]:
+def _scenario(file: str, files: Path, pause_s: float) -> tuple[Scenario, str]:
     """The script, and the model to talk to: the first of the script's own models, else the small one."""
     from dataclasses import replace
 
@@ -104,7 +106,7 @@ def _scenario(file: str, files: Path) -> tuple[Scenario, str]:
         except SimulatorError as problem:
             raise SettingError(str(problem)) from problem
     else:
-        scenario = read({"server": {"delay_s": PAUSE_S}})
+        scenario = read({"server": {"delay_s": pause_s}})
         scenario = replace(scenario, assistant=assistant(readable_files(files)))
     first = scenario.models[0]
     if first not in MODELS:

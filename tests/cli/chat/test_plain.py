@@ -6,25 +6,30 @@ import sys
 from pathlib import Path
 
 from tests.cli.chat.terminal import HIDDEN, scenario
+from tests.cli.command import Ended, perform
 
 
-def chat(place: Path, said: str, *more: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
-    return subprocess.run(
-        [sys.executable, "-m", "ullage", "chat", *more],
-        input=said,
-        env={**environment, "ULLAGE_DATA": str(place / "data"), "XDG_CONFIG_HOME": str(place / "config")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        cwd=place,
-    )
+def chat(place: Path, said: str, *more: str) -> Ended:
+    return perform(place, environment(place), "chat", *more, said=said)
+
+
+def environment(place: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    return {**kept, "ULLAGE_DATA": str(place / "data"), "XDG_CONFIG_HOME": str(place / "config")}
 
 
 def test_each_line_of_a_pipe_is_a_request_and_answers_alone_go_to_standard_output(tmp_path: Path) -> None:
     more = ("--simulate", "--scenario", scenario(tmp_path), "--session", "piped")
-    done = chat(tmp_path, "one\n\ntwo\n/spend\n/compact\n/nothing\n", *more)
+    done = subprocess.run(
+        [sys.executable, "-m", "ullage", "chat", *more],
+        input="one\n\ntwo\n/spend\n/compact\n/nothing\n",
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "You said: one\nYou said: two\n"
     assert "2 calls" in done.stderr

@@ -25,7 +25,7 @@ from ullage.cli.agent_options import (
 from ullage.cli.chat.plain import converse
 from ullage.cli.screen import Screen
 from ullage.cli.sessions import SHORTEST_ID
-from ullage.cli.simulated import Simulated, simulated
+from ullage.cli.simulated import PAUSE_S, Simulated, simulated
 from ullage.cli.stores import store_at
 from ullage.cli.trusting import project_settings
 from ullage.display.glyphs import glyphs_for
@@ -48,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         simulator: Simulated | None = None
         if args.simulate:
-            simulator = stack.enter_context(simulated(args.scenario, root=args.root, base_url=args.base_url))
+            pause_s = PAUSE_S if sys.stdout.isatty() else 0.0
+            serving = simulated(args.scenario, root=args.root, base_url=args.base_url, pause_s=pause_s)
+            simulator = stack.enter_context(serving)
         agent = agent_of(args, simulator)
         settings = session_settings(args)
         warn_of(agent, yes=args.yes and not full)
