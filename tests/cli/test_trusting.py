@@ -218,7 +218,7 @@ def test_the_tools_that_would_no_longer_ask_are_named(
     assert f"{shown} max_steps: 7" in text
     assert "runs without a question" not in text
     assert "before the program gives up; without this file: 100" in text
-    assert "is the limit of what is spent; without this file: no end" in text
+    assert "is the limit of what is spent; without this file: no limit" in text
     assert "also sets sandbox, which a project's file can never set: ignored, whatever you answer." in text
 
 

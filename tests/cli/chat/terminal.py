@@ -133,7 +133,7 @@ class Terminal:
             screen = self.screen()
             if is_so(screen):
                 return screen
-            time.sleep(0.1)
+            time.sleep(0.03)
         raise NotSeen(f"{texts!r} on\n{self.screen()}")
 
     @property

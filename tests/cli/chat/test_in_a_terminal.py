@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chat.terminal import PATIENCE_S, STORY, Terminal, scenario
+from tests.tiers import first_of
 from ullage.events import CompactionCommitted, Event, MessageAdded, Queued, QueueLeft, ToolEnded, TurnEnded
 from ullage.store.sqlite import SqliteStore
 
@@ -179,7 +180,7 @@ def leave(terminal: Terminal) -> str:
     return terminal.wait_for("ended with", "--session")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", first_of([signal.SIGHUP, signal.SIGTERM, signal.SIGINT]))
 async def test_a_signal_ends_it_in_order(place: Path, how: signal.Signals) -> None:
     with chat(place, "--tools", "shell", "--session", "told-to-end") as terminal:
         terminal.wait_for("ready")
