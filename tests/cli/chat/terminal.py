@@ -112,16 +112,24 @@ class Terminal:
         return self._wait(texts, lambda screen: all(text in screen for text in texts))
 
     def press_until(self, key: str, *seen: str) -> str:
-        """Press a key until these are on the screen: a question takes no answer in its first half second."""
+        """Press a key until these are on the screen."""
+        return self._press(key, lambda screen: all(text in screen for text in seen), seen)
+
+    def answer(self, key: str, *seen: str) -> str:
+        """Press a key until its choices are gone: a question takes no answer in its first half second. Then wait."""
+        self._press(key, lambda screen: "y yes" not in screen, ("no choices",))
+        return self.wait_for(*seen)
+
+    def _press(self, key: str, is_so: Callable[[str], bool], texts: tuple[str, ...]) -> str:
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             self.keys(key)
-            for _ in range(10):
-                time.sleep(0.1)
+            for _ in range(20):
+                time.sleep(0.05)
                 screen = self.screen()
-                if all(text in screen for text in seen):
+                if is_so(screen):
                     return screen
-        raise NotSeen(f"{seen!r} on\n{self.screen()}")
+        raise NotSeen(f"{texts!r} on\n{self.screen()}")
 
     def wait_until_gone(self, *texts: str) -> str:
         """The screen, once none of these is on it."""
