@@ -140,6 +140,7 @@ class AnthropicWriter(MessageWriter):
     def __init__(self) -> None:
         super().__init__()
         self._recent: list[_Turn] = []  # the last of them is the one that may grow
+        self._markable = 0  # how many of them can be marked
 
     def add(self, sending: Sending, messages: Sequence[Message]) -> bool:
         recent = self._recent
@@ -156,18 +157,20 @@ class AnthropicWriter(MessageWriter):
             turn = recent[-1]
             for block in _content_of(sending, message, self.blocks):
                 turn.content.append(block)
-                turn.is_markable = turn.is_markable or (speaker == "user" and _can_be_marked(block))
+                if not turn.is_markable and speaker == "user" and _can_be_marked(block):
+                    turn.is_markable = True
+                    self._markable += 1
                 turn.written.append(self.blocks.add(speaker, block))
         return True
 
     def _close(self) -> None:
         """Write what no marker can reach any more."""
         recent = self._recent
-        marked = [turn.is_markable for turn in recent].count(True)
         while recent:
-            marked -= recent[0].is_markable
-            if marked < MOST_MARKS:
+            left = self._markable - recent[0].is_markable
+            if left < MOST_MARKS:
                 return
+            self._markable = left
             turn = recent.pop(0)
             self._write(wire_message(turn.speaker, "content", turn.written))
 
