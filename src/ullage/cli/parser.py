@@ -86,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
     about = "ask a model one question and show what the answer cost and what the window holds after it"
     ask = commands.add("ask", about, "ask:run")
     _describe_ask(ask)
-    about = "have an agent with tools carry out a request, in a session that can be gone on with"
+    about = "have an agent with tools carry out a request, in a session that can be resumed"
     run = commands.add("run", about, "run:run")
     _describe_run(run)
     about = "talk to an agent in the terminal: type while it works, see what fills the window"
@@ -116,7 +116,7 @@ def _describe_context(context: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a session log, or the id of one that `ullage sessions` lists; without it, the newest",
     )
-    context.add_argument("--session", default="", metavar="ID", help="which one, where FILE holds several (OpenCode)")
+    context.add_argument("--session", default="", metavar="ID", help="the session, where FILE holds several (OpenCode)")
     shown = context.add_argument_group("what is shown")
     shown.add_argument("--json", action="store_true", help="print one JSON object")
     shown.add_argument("--at", type=int, metavar="STEP", help="the reading before call number STEP")
@@ -155,7 +155,7 @@ def _add_endpoint(group: argparse._ActionsContainer) -> None:
 def _describe_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("request", metavar="REQUEST", help="what to do; - reads it from standard input")
     run.add_argument("--model", default="", metavar="NAME", help="provider:model, as in anthropic:claude-haiku-4-5")
-    run.add_argument("--session", default="", metavar="ID", help="go on with this session, or begin it")
+    run.add_argument("--session", default="", metavar="ID", help="resume this session, or begin it")
     run.add_argument(
         "--tools",
         default="",
@@ -186,7 +186,7 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
         "--simulate",
         action="store_true",
-        help="with a simulated model and a store of its own, to look around: no key needed",
+        help="use a simulated model with a separate store: no key needed",
     )
     serve.add_argument("--scenario", default="", metavar="FILE", help="with --simulate: what the model answers")
     where = serve.add_argument_group("where")
@@ -202,7 +202,10 @@ def _describe_serve(serve: argparse.ArgumentParser) -> None:
         "--tokens", default="", metavar="FILE", help="the file of `ullage token` (default: tokens.json in your data)"
     )
     where.add_argument(
-        "--public-url", default="", metavar="URL", help="the address of a proxy before it, as browsers see it"
+        "--public-url",
+        default="",
+        metavar="URL",
+        help="the address of the proxy in front of the server, as browsers use it",
     )
     where.add_argument("--store", default="", metavar="FILE", help="the sessions' database (default: the user's own)")
     agent = serve.add_argument_group("the agent, where ullage.toml does not say it")
@@ -249,8 +252,8 @@ def _describe_chat(chat: argparse.ArgumentParser) -> None:
     )
     chat.add_argument("--scenario", default="", metavar="FILE", help="with --simulate: what the model answers")
     sessions = chat.add_argument_group("sessions")
-    sessions.add_argument("--session", default="", metavar="ID", help="go on with this session, or begin it")
-    sessions.add_argument("--continue", action="store_true", dest="go_on", help="go on with the newest session")
+    sessions.add_argument("--session", default="", metavar="ID", help="resume this session, or begin it")
+    sessions.add_argument("--continue", action="store_true", dest="go_on", help="resume the newest session")
     sessions.add_argument("--store", default=None, metavar="FILE", help="where sessions live (default: your own store)")
     agent = chat.add_argument_group("the agent")
     agent.add_argument(
@@ -283,7 +286,7 @@ def _add_trust(commands: _Commands) -> None:
     trust.add_argument("--list", action="store_true", help="list the projects you were asked about")
     untrust = commands.add("untrust", "forget what you answered about a project's ullage.toml", "trusting:untrust")
     untrust.add_argument("directory", nargs="?", metavar="DIR", help="the project's directory (default: this one)")
-    adopt = commands.add("adopt", "take over a store that somebody else made, or that you moved", "stores:run")
+    adopt = commands.add("adopt", "take over a store that another user made, or that you moved", "stores:run")
     adopt.add_argument("store", metavar="STORE", help="the database file")
     adopt.add_argument(
         "--unfinished",
@@ -299,9 +302,9 @@ def _describe_watch(watch: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a session log, or the id of one that `ullage sessions` lists; without it, the newest",
     )
-    watch.add_argument("--session", default="", metavar="ID", help="which one, where FILE holds several (OpenCode)")
+    watch.add_argument("--session", default="", metavar="ID", help="the session, where FILE holds several (OpenCode)")
     watch.add_argument("--json", action="store_true", help="print one reading as a JSON line whenever it changes")
-    watch.add_argument("--once", action="store_true", help="say where it stands now, and end")
+    watch.add_argument("--once", action="store_true", help="print one reading and end")
     watch.add_argument(
         "--interval", type=_seconds, default=0.25, metavar="S", help="seconds between two looks (default 0.25)"
     )
