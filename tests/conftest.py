@@ -55,6 +55,7 @@ SWEEPS = frozenset(
         "server/page/test_hostile.py",
         "server/page/test_long.py",
         "server/page/test_look.py",
+        "server/page/test_queue.py",
         "server/page/test_reconnect.py",
         "server/page/test_scopes.py",
         "server/page/test_window.py",

@@ -98,6 +98,7 @@ def test_the_first_lines_say_what_is_seen_in_eighty_columns() -> None:
     assert cells(plain(first)) <= 80 and cells(plain(second)) <= 80
 
 
+@pytest.mark.sweep
 def test_on_a_small_terminal_no_line_is_wider_than_it_and_the_gauge_is_left_once() -> None:
     environment = {**bare(), "TERM": "xterm", "COLUMNS": "80", "LINES": "24", "PYTHONIOENCODING": "utf-8"}
     terminal = Terminal([sys.executable, "-m", "ullage", "demo", "--fast"], environment, Path.cwd())

@@ -25,6 +25,7 @@ def test_a_log_of_too_many_lines_is_refused_before_it_is_read(tmp_path: Path) ->
         read(log)
 
 
+@pytest.mark.sweep
 def test_branches_that_are_returned_to_again_and_again_end_the_reading() -> None:
     log, length = Log(), 1_000
     for branch in "ab":

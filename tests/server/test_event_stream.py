@@ -57,6 +57,7 @@ def take(api: Api, session: str, last: str, count: int) -> list[Frame]:
     return found
 
 
+@pytest.mark.sweep
 def test_a_hundred_reconnects_at_random_points_leave_no_gap_and_no_duplicate(busy: Local) -> None:
     """The frames of all connections together are those of a single one that nothing interrupted."""
     api, rng = busy.api, random.Random(7)

@@ -164,6 +164,7 @@ class Seen:
             return await session.history()
 
 
+@pytest.mark.sweep
 def test_api_status_event_and_decision_carry_the_same_snapshot_and_value_at_every_moment(tmp_path: Path) -> None:
     """Asked at random moments of a busy session: whoever names the same snapshot names the same numbers."""
     seen = Seen()

@@ -91,6 +91,7 @@ def test_a_message_typed_while_it_works_waits_and_can_be_edited_and_withdrawn(pl
         assert "also the miller" in back.split("returned, not sent")[1]
 
 
+@pytest.mark.sweep
 def test_a_steer_goes_in_behind_the_tools_and_escape_stops_them(place: Path) -> None:
     with chat(place, "--tools", "shell", "--root", str(place)) as terminal:
         terminal.wait_for("ready")
@@ -105,6 +106,7 @@ def test_a_steer_goes_in_behind_the_tools_and_escape_stops_them(place: Path) -> 
         assert "and hurry" in screen.split("returned, not sent")[1]
 
 
+@pytest.mark.sweep
 def test_an_edit_shows_its_change_and_a_denied_one_is_not_made(place: Path) -> None:
     with chat(place, "--tools", "read,edit", "--root", str(place)) as terminal:
         terminal.wait_for("ready")
@@ -151,6 +153,7 @@ def test_ctrl_c_leaves_the_session_whole_and_it_can_be_gone_on_with(place: Path)
         terminal.wait_for("cancelled", "ready")
 
 
+@pytest.mark.sweep
 async def test_a_killed_chat_loses_nothing_that_was_shown_or_sent(place: Path) -> None:
     with chat(place) as terminal:
         terminal.wait_for("ready")
@@ -193,6 +196,7 @@ async def test_a_signal_ends_it_in_order(place: Path, how: signal.Signals) -> No
     assert not any(isinstance(event, ToolEnded) for event in events)
 
 
+@pytest.mark.sweep
 async def test_it_ends_when_its_terminal_disappears_while_it_draws(place: Path) -> None:
     with chat(place, "--session", "left-alone") as terminal:
         terminal.wait_for("ready")
@@ -215,6 +219,7 @@ def lives(pid: int) -> bool:
     return True
 
 
+@pytest.mark.sweep
 async def test_a_small_window_is_compacted_with_a_line_that_says_the_numbers(place: Path) -> None:
     said = [
         {"when": {"contains": f"number {number}", "after": "user"}, "text": f"{'word ' * 500} and that was {number}"}
@@ -258,6 +263,7 @@ def test_no_color_uses_no_colour(place: Path) -> None:
         assert not coloured
 
 
+@pytest.mark.sweep
 def test_hostile_and_huge_text_is_shown_as_text_and_freezes_nothing(place: Path) -> None:
     hostile = "\x1b[2J\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] \u202eback"
     (place / "huge.txt").write_text("0123456789abcdef\n" * 300_000)

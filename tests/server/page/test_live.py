@@ -89,6 +89,7 @@ def test_a_cancel_in_the_middle_keeps_what_was_shown(local: Local, open_page: Op
     assert kept["parts"][0]["text"].startswith(shown)
 
 
+@pytest.mark.sweep
 def test_an_answer_is_drawn_as_markdown_and_its_reasoning_is_folded(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("drawn"))
     screen.say("A table, please.")
@@ -103,6 +104,7 @@ def test_an_answer_is_drawn_as_markdown_and_its_reasoning_is_folded(local: Local
     expect(fold).to_contain_text("A cask is a barrel.")
 
 
+@pytest.mark.sweep
 def test_an_answer_is_said_to_a_screen_reader_once_it_is_whole(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("heard"))
     screen.say("Hello.")
@@ -110,6 +112,7 @@ def test_an_answer_is_said_to_a_screen_reader_once_it_is_whole(local: Local, ope
     expect(screen.find("#said")).to_have_attribute("aria-live", "polite")
 
 
+@pytest.mark.sweep
 def test_a_message_without_a_session_begins_one(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("other"))
     screen.find("#new").click()
@@ -121,6 +124,7 @@ def test_a_message_without_a_session_begins_one(local: Local, open_page: Open) -
     expect(screen.find(".session.chosen")).to_have_attribute("data-session", re.compile(r"^\d{8}-"))
 
 
+@pytest.mark.sweep
 def test_two_pages_of_one_session_show_the_same(local: Local, open_page: Open) -> None:
     name = local.api.session("twice")
     one, two = open_page(local.url, name), open_page(local.url, name)
